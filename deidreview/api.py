@@ -14,19 +14,9 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from annotations.core.api import routes
 from annotations.core.api.answers import answered_once, with_etag
 from annotations.core.api.mount import match_of, operation_of
-from annotations.core.api.routes import (
-    SHOWN_ONCE,
-    ApiRequest,
-    Problem,
-    Scope,
-    answer,
-    as_problem,
-    enter,
-    problem_of,
-    require_scope,
-)
 from annotations.core.api.tokens import token_of
 from annotations.core.entrance import entering
 from annotations.core.requests import UPLOADS
@@ -58,7 +48,7 @@ class ProgramEntrance(ABC):
             response = self._answer(request)
         except Exception as error:
             if isinstance(error, MalformedRequest):
-                error = Problem(error.status, error.code, str(error))
+                error = routes.Problem(error.status, error.code, str(error))
             # Django logs the error of a server, and tells nobody else.
             response = self._told(error) or response_for_exception(request, error)
         response = self._finished(request, response)
@@ -87,11 +77,11 @@ class Api(ProgramEntrance):
     pages = ("/api/docs", "/api/openapi.json")
 
     def _told(self, error: Exception) -> HttpResponse | None:
-        problem = problem_of(error)
-        return answer(problem) if problem else None
+        problem = routes.problem_of(error)
+        return routes.answer(problem) if problem else None
 
     def _finished(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        return with_etag(request, as_problem(response))
+        return with_etag(request, routes.as_problem(response))
 
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
         check_head(request)
@@ -114,14 +104,14 @@ class Api(ProgramEntrance):
         return response
 
 
-def _with_token(request: HttpRequest) -> ApiRequest:
+def _with_token(request: HttpRequest) -> routes.ApiRequest:
     """Return the request with its token and person. Raises Problem (401) without a valid token."""
     token = token_of(bearer(request.headers))
     if token is None:
         refuse_stranger(
             request, _("Send a valid token in the header Authorization: Bearer. Create one on the page “API tokens”.")
         )
-    signed = cast(ApiRequest, request)  # Its further attributes follow.
+    signed = cast(routes.ApiRequest, request)  # Its further attributes follow.
     signed.user = entering(token.user_id, request.path_info) or token.user
     signed.token, signed.entered, signed.patient = token, [], False
     return signed
@@ -136,7 +126,7 @@ def bearer(headers: Mapping[str, str]) -> str:
 def refuse_stranger(request: HttpRequest, message: str) -> NoReturn:
     """Count the request by its address. Raises Problem (401) with the message, or LimitReached."""
     count_request(count_address(client_ip(request)), settings.ANONYMOUS_PER_WINDOW)
-    raise Problem(401, "token", message, headers={"WWW-Authenticate": 'Bearer realm="deidreview"'})
+    raise routes.Problem(401, "token", message, headers={"WWW-Authenticate": 'Bearer realm="deidreview"'})
 
 
 def count_request(requests: int, most: int) -> None:
@@ -147,17 +137,17 @@ def count_request(requests: int, most: int) -> None:
         raise LimitReached(message % limits, code="requests", retry_after=seconds_left())
 
 
-def _route(request: ApiRequest) -> HttpResponseBase:
+def _route(request: routes.ApiRequest) -> HttpResponseBase:
     """Find the route, check the size and the scope before the body is read, and call the route."""
     match = match_of(request.path_info)
     if any(isinstance(value, int) and value > MAX_ID for value in match.kwargs.values()):
         raise Http404("The number is too large for an id.")
     request.resolver_match = match
-    require_scope(request, Scope.READ)
+    routes.require_scope(request, routes.Scope.READ)
     _check_size(request)
     check_form(request)
     operation = operation_of(request) if request.method == "POST" else None
-    secret = getattr(operation.view_func, SHOWN_ONCE, None) if operation else None
+    secret = getattr(operation.view_func, routes.SHOWN_ONCE, None) if operation else None
     return answered_once(request, partial(match.func, request, *match.args, **match.kwargs), secret)
 
 
@@ -165,11 +155,11 @@ def size_of(request: HttpRequest) -> int:
     """Return the length of the body in bytes. Raises Problem (411) for a body without a length."""
     size = whole(request.META.get("CONTENT_LENGTH") or "0")
     if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
-        raise Problem(411, "length", _("The request has no length. Send the header Content-Length."))
+        raise routes.Problem(411, "length", _("The request has no length. Send the header Content-Length."))
     return size
 
 
-def _check_size(request: ApiRequest) -> None:
+def _check_size(request: routes.ApiRequest) -> None:
     """Raise Problem for a body without a length (411) or one that is too large (413).
 
     Only routes marked with `takes_uploads` take large bodies, from people with the right that the mark names.
@@ -181,8 +171,8 @@ def _check_size(request: ApiRequest) -> None:
     uploads = getattr(operation.view_func, UPLOADS, None) if operation else None
     limit = settings.UPLOAD_MAX_BYTES + FORM_BYTES if uploads else REQUEST_BYTES
     if size > limit:
-        raise Problem(
+        raise routes.Problem(
             413, "too-large", _("The request is too large. At most %(bytes)s bytes are allowed.") % {"bytes": limit}
         )
     if uploads is not None and uploads.right is not None and request.resolver_match is not None:
-        enter(request, request.resolver_match.kwargs["slug"], uploads.right)
+        routes.enter(request, request.resolver_match.kwargs["slug"], uploads.right)

@@ -24,7 +24,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.values import MutexValue, ValueClass
 
 from annotations.core.services import LimitReached
-from annotations.jobs.services.doorbell import QueueRow, queue_rows
+from annotations.jobs.services.relay import QueueRow, queue_rows
 from annotations.models import Job, JobState
 from annotations.projects.services.accounts import forwarded
 from deidreview.logs import request_id

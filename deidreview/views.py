@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from annotations.core.access import SecondFactorMissing, has_app
 from annotations.core.requests import wants_fragment, wants_json
 from annotations.core.services import ProjectArchived
-from annotations.jobs.services import doorbell
+from annotations.jobs.services import relay
 from annotations.jobs.services.status import missing
 from annotations.models import Job, User
 from annotations.ops.services.backup import Migration, SchemaState, applied_migrations, compare, too_old
@@ -73,8 +73,8 @@ class Health:
 
     def _redis(self) -> None:
         try:
-            doorbell.connection().ping()
-            alive = [queue for queue in Job.Queue.values if doorbell.states(queue)]
+            relay.redis_connection().ping()
+            alive = [queue for queue in Job.Queue.values if relay.states(queue)]
         except RedisError:
             self._problem("redis", "down", _("Redis does not answer, so no job starts."))
             self.checks["workers"] = "unknown"

@@ -16,20 +16,8 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext_lazy
 
+from annotations import models
 from annotations.core.hooks import proposed_removals
-from annotations.models import (
-    AnnotationSet,
-    Author,
-    AuthorKind,
-    Document,
-    PlantedLeak,
-    Project,
-    Review,
-    Span,
-    SuggestedLabel,
-    SuggestedNote,
-    SuggestedString,
-)
 
 # Suggestions that are hidden from people for now: planted leaks, until the first reviewer finishes the note.
 
@@ -42,27 +30,29 @@ WITHHELD = gettext_lazy(
 )
 
 
-def shown(spans: QuerySet[Span]) -> QuerySet[Span]:
+def shown(spans: QuerySet[models.Span]) -> QuerySet[models.Span]:
     """Return these suggestions without hidden planted leaks."""
-    hidden = PlantedLeak.objects.filter(result=HIDDEN, suggestion=OuterRef("pk"))
-    return spans.exclude(Exists(hidden)) if PlantedLeak.objects.filter(result=HIDDEN).exists() else spans
+    hidden = models.PlantedLeak.objects.filter(result=HIDDEN, suggestion=OuterRef("pk"))
+    return spans.exclude(Exists(hidden)) if models.PlantedLeak.objects.filter(result=HIDDEN).exists() else spans
 
 
 def hidden_in(annotation_set: int) -> set[int]:
     """Return the ids of the suggestions of an annotation set that are hidden now."""
-    rows = PlantedLeak.objects.filter(result=HIDDEN, suggestion__annotation_set=annotation_set)
+    rows = models.PlantedLeak.objects.filter(result=HIDDEN, suggestion__annotation_set=annotation_set)
     return set(rows.values_list("suggestion_id", flat=True))
 
 
-def withheld(project: Project) -> str:
+def withheld(project: models.Project) -> str:
     """Why whole annotation sets of runs are withheld; empty if no planted leak is, or may still be, hidden.
 
     Comparing all suggestions of a run with the page of a note would reveal what is hidden. The answer depends only on
     which reviews are finished and never on what was drawn, so that the answer itself reveals nothing.
     """
     # The filter by author fits the index of reviews, in which the unfinished reviews of an author are adjacent.
-    runs = list(Author.objects.filter(project=project, kind__in=Author.MODELS).values_list("pk", flat=True))
-    drawn = Review.objects.filter(author__in=runs, planted_share__gt=0, finished_at__isnull=True)
+    runs = list(
+        models.Author.objects.filter(project=project, kind__in=models.Author.MODELS).values_list("pk", flat=True)
+    )
+    drawn = models.Review.objects.filter(author__in=runs, planted_share__gt=0, finished_at__isnull=True)
     return str(WITHHELD) if drawn.exists() else ""
 
 
@@ -106,14 +96,14 @@ def add_notes(author: int, sets: Mapping[int, int]) -> None:
     for at in range(0, len(pks), BATCH):
         batch = pks[at : at + BATCH]
         found: dict[int, list[tuple[String, float | None]]] = {pk: [] for pk in batch}
-        spans = Span.objects.filter(annotation_set__in=batch).order_by()
+        spans = models.Span.objects.filter(annotation_set__in=batch).order_by()
         for pk, key, label, confidence in spans.values_list(
             "annotation_set_id", "string_key", "label_id", "confidence"
         ):
             found[pk].append(((key or 0, label), confidence))
-        SuggestedNote.objects.bulk_create(
+        models.SuggestedNote.objects.bulk_create(
             (
-                SuggestedNote(
+                models.SuggestedNote(
                     author_id=author,
                     document_id=sets[pk],
                     information=expected_bits(suggestions),
@@ -128,15 +118,15 @@ def add_notes(author: int, sets: Mapping[int, int]) -> None:
 
 def renew_notes(author: int, sets: Mapping[int, int]) -> None:
     """Write the rows of these annotation sets again, in the transaction that has added suggestions to them."""
-    for model in (SuggestedNote, SuggestedLabel):
+    for model in (models.SuggestedNote, models.SuggestedLabel):
         model.objects.filter(author=author, document__in=sets.values()).delete()
     add_notes(author, sets)
 
 
-_SPANS, _SETS = Span._meta.db_table, AnnotationSet._meta.db_table
+_SPANS, _SETS = models.Span._meta.db_table, models.AnnotationSet._meta.db_table
 _CONFIDENCE = "COALESCE(span.confidence, 0.5)"
 _ADD_LABELS = f"""
-    INSERT INTO {SuggestedLabel._meta.db_table} (author_id, document_id, label_id, source, lowest, nearest)
+    INSERT INTO {models.SuggestedLabel._meta.db_table} (author_id, document_id, label_id, source, lowest, nearest)
     SELECT sets.author_id, sets.document_id, span.label_id, span.source,
         MIN({_CONFIDENCE}), MIN(ABS({_CONFIDENCE} - 0.5))
     FROM {_SETS} sets JOIN {_SPANS} span ON span.annotation_set_id = sets.id
@@ -152,15 +142,15 @@ def _add_labels(author: int, documents: list[int]) -> None:
 
 def relabel_notes(source: int, target: int) -> None:
     """Move the rows of a label that was merged into another."""
-    SuggestedLabel.objects.filter(label_id=source).update(label_id=target)
+    models.SuggestedLabel.objects.filter(label_id=source).update(label_id=target)
 
 
-def forget_notes(sets: "QuerySet[AnnotationSet]") -> None:
+def forget_notes(sets: "QuerySet[models.AnnotationSet]") -> None:
     """Delete the rows of annotation sets that are about to be deleted."""
-    here = sets.filter(author=OuterRef("author"), document=OuterRef("document"), author__kind__in=Author.MODELS)
-    for model in (SuggestedNote, SuggestedLabel):
+    here = sets.filter(author=OuterRef("author"), document=OuterRef("document"), author__kind__in=models.Author.MODELS)
+    for model in (models.SuggestedNote, models.SuggestedLabel):
         model.objects.filter(Exists(here)).delete()
-    Review.objects.filter(Exists(here), ahead=True).delete()
+    models.Review.objects.filter(Exists(here), ahead=True).delete()
 
 
 # Stored counts for review by string, updated in the transaction that changes suggestions.
@@ -191,7 +181,7 @@ class StringCounts:
         self.sample = sample
 
 
-_TABLE = SuggestedString._meta.db_table
+_TABLE = models.SuggestedString._meta.db_table
 # One statement for both databases. The `excluded` row holds the counts to add; uncertainty follows from the new mean.
 _SUM = f"({_TABLE}.confidence_sum + excluded.confidence_sum)"
 _MEAN = f"{_SUM} / ({_TABLE}.scored + excluded.scored)"
@@ -222,10 +212,12 @@ def _uncertainty(tally: StringCounts) -> float:
     return 1 - 2 * abs(tally.confidence_sum / tally.scored - 0.5) if tally.scored else 1.0
 
 
-def tally_of(spans: "QuerySet[Span]") -> dict[Key, StringCounts]:
+def tally_of(spans: "QuerySet[models.Span]") -> dict[Key, StringCounts]:
     """Count the strings of those spans that are suggestions. Hidden planted leaks don't count until they are shown."""
     found: dict[Key, StringCounts] = defaultdict(StringCounts)
-    rows = shown(spans).filter(string_key__isnull=False, annotation_set__author__kind__in=Author.MODELS).order_by()
+    rows = (
+        shown(spans).filter(string_key__isnull=False, annotation_set__author__kind__in=models.Author.MODELS).order_by()
+    )
     columns = ("annotation_set__author_id", "string_key", "label_id", "confidence", "pk", "decision__pk")
     for author, key, label, confidence, pk, decision in rows.values_list(*columns).iterator(chunk_size=5_000):
         found[author, key, label].add(confidence, pk, decided=decision is not None)
@@ -249,12 +241,12 @@ def remove_strings(gone: dict[Key, StringCounts]) -> None:
     here avoids a deadlock.
     """
     uncount_strings(gone)
-    rows = SuggestedString.objects.filter(author_id__in={author for author, _, _ in gone})
+    rows = models.SuggestedString.objects.filter(author_id__in={author for author, _, _ in gone})
     rows.filter(count__lte=0).delete()
-    same = Span.objects.filter(
+    same = models.Span.objects.filter(
         annotation_set__author=OuterRef("author_id"), string_key=OuterRef("string_key"), label_id=OuterRef("label_id")
     ).order_by("start", "end", "pk")
-    unshown = rows.exclude(Exists(Span.objects.filter(pk=OuterRef("sample"))))
+    unshown = rows.exclude(Exists(models.Span.objects.filter(pk=OuterRef("sample"))))
     unshown.update(sample=Subquery(same.values("pk")[:1]))
 
 
@@ -269,7 +261,7 @@ _OPEN = f"UPDATE {_TABLE} SET open = open + %s WHERE author_id = %s AND string_k
 
 def relabel_strings(source: int, target: int) -> None:
     """Move the counts of a label that was merged into another."""
-    rows = SuggestedString.objects.filter(label_id=source)
+    rows = models.SuggestedString.objects.filter(label_id=source)
     moved: dict[Key, StringCounts] = {}
     values: Any = rows.values_list("author_id", "string_key", "count", "open", "scored", "confidence_sum", "sample")
     for author, key, *counts in values:
@@ -295,8 +287,8 @@ class ProposedRemoval(NamedTuple):
     origin: str
 
 
-def removals_of(author: Author, document: Document) -> list[ProposedRemoval]:
+def removals_of(author: models.Author, document: models.Document) -> list[ProposedRemoval]:
     """Return the annotations that this author proposes to remove from the note. Only refiners propose any."""
-    if author.kind != AuthorKind.REFINED:
+    if author.kind != models.AuthorKind.REFINED:
         return []
     return [one for answer in proposed_removals(author=author, document=document) for one in answer]

@@ -18,16 +18,9 @@ from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, Proje
 from annotations.gold import selectors
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
+from annotations.gold.services import statistics
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
-from annotations.gold.services.statistics import (
-    GoldChanges,
-    kept_statistics,
-    statistics_of,
-    table_of,
-    takes_long,
-    version_diff,
-)
 from annotations.jobs.api import JobItem
 from annotations.models import AnnotationSet, Document, GoldVersion, Job
 from annotations.text.names import MAX_ID
@@ -238,20 +231,20 @@ def split_gold_version(access: Access, version: Version, body: NewSplit) -> Vers
     return VersionDetail.of_version(selectors.version_for(access.project, version.number))
 
 
-@router.get(f"{VERSION}/changes", Can.READ_NOTES, response=GoldChanges)
-def list_gold_changes(access: Access, version: Version, wanted: Query[ChangesQuery]) -> GoldChanges:
+@router.get(f"{VERSION}/changes", Can.READ_NOTES, response=statistics.GoldChanges)
+def list_gold_changes(access: Access, version: Version, wanted: Query[ChangesQuery]) -> statistics.GoldChanges:
     """List what changed since another version, by default since the one before; at most 50,000 changes of spans."""
     before = selectors.version_for(access.project, version.number - 1 if wanted.since is None else wanted.since)
-    return version_diff(before, version)
+    return statistics.version_diff(before, version)
 
 
 @router.get(f"{VERSION}/statistics", Can.READ_NOTES, response=dict[str, Any])
 def read_statistics(access: Access, version: Version) -> dict[str, Any]:
     """Count notes, tokens and spans by split, label and category. A large version needs a job first (409)."""
-    parts = kept_statistics(version)
-    if parts is None and takes_long(version):
+    parts = statistics.kept_statistics(version)
+    if parts is None and statistics.takes_long(version):
         raise Problem(409, "not-counted", _("This version is large. Start the job that counts it, then read again."))
-    return table_of(version, statistics_of(version) if parts is None else parts)
+    return statistics.table_of(version, statistics.statistics_of(version) if parts is None else parts)
 
 
 @router.post(f"{VERSION}/statistics", Can.READ_NOTES, response={202: JobItem})

@@ -14,8 +14,8 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, ProjectRouter, Username, require_any_project
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
-from annotations.jobs.services.doorbell import QueueRow, queue_rows
 from annotations.jobs.services.queue import job_for, job_to_control
+from annotations.jobs.services.relay import QueueRow, queue_rows
 from annotations.models import Job
 
 router = ProjectRouter(tags=["Jobs"])

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotations.core.commands import progress_bar
 from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.jobs.services.doorbell import workers_alive
+from annotations.jobs.services.relay import workers_alive
 from annotations.models import Job, JobState
 
 LOOK_EVERY = 0.3

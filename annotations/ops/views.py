@@ -14,43 +14,27 @@ from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from annotations.core import requests
 from annotations.core.access import Access, Can, may_create_projects, note_for
 from annotations.core.answers import attachment
 from annotations.core.forms import attempted, error_beside
-from annotations.core.requests import (
-    FORM,
-    Request,
-    error_as_message,
-    in_project,
-    paged,
-    takes_uploads,
-    ticked,
-    wants_fragment,
-)
 from annotations.core.services import NOTE_DELETED, ServiceError
 from annotations.jobs.api import form_token
 from annotations.models import DeliveryState, Document, Webhook
 from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm, PatientsFileForm, WebhookForm
 from annotations.ops.selectors.free_texts import free_texts, seen_weights
 from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_row, webhook_of, webhook_rows
+from annotations.ops.services import erasing
 from annotations.ops.services.archives import staging
 from annotations.ops.services.archives.writing import LEFT_OUT
 from annotations.ops.services.backup import backups_before_erasing, backups_of
 from annotations.ops.services.deleting import delete_project, deletion_preview
-from annotations.ops.services.erasing import (
-    counted,
-    delete_note,
-    erase_patient,
-    erasure_preview,
-    note_preview,
-    set_rows,
-)
 from annotations.ops.services.webhooks import webhooks as hooks
 from annotations.projects.selectors.projects import live_jobs
 
 
-@in_project(Can.ARCHIVE)
-def archive_export(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.ARCHIVE)
+def archive_export(request: requests.Request, access: Access) -> HttpResponse:
     """What an archive holds and leaves out, the button that starts it, and the archives that are ready."""
     context = {
         "token": uuid.uuid4(),
@@ -61,20 +45,20 @@ def archive_export(request: Request, access: Access) -> HttpResponse:
     return render(request, "ops/archives/export.html", context)
 
 
-@in_project(Can.ARCHIVE, "POST")
-def archive_start(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.ARCHIVE, "POST")
+def archive_start(request: requests.Request, access: Access) -> HttpResponse:
     job = staging.start_archive(project=access.project, actor=access.user, token=form_token(request))
     return redirect("job", access.slug, job.number)
 
 
-@in_project(Can.ARCHIVE)
-def archive_file(request: Request, access: Access, pk: int) -> HttpResponse | StreamingHttpResponse:
+@requests.in_project(Can.ARCHIVE)
+def archive_file(request: requests.Request, access: Access, pk: int) -> HttpResponse | StreamingHttpResponse:
     return attachment(request, access, staging.ready_archive(access.project, pk))
 
 
-@takes_uploads(None)
+@requests.takes_uploads(None)
 @require_http_methods(["GET", "HEAD", "POST"])
-def archive_import(request: Request) -> HttpResponse:
+def archive_import(request: requests.Request) -> HttpResponse:
     """Upload an archive. It waits in a new, empty project for the confirmation of its people."""
     if not may_create_projects(request.user):
         raise PermissionDenied("Only administrators and managers can create projects.")
@@ -87,11 +71,11 @@ def archive_import(request: Request) -> HttpResponse:
     return render(request, "ops/archives/import.html", {"form": form}, status=422 if form.errors else 200)
 
 
-@in_project(Can.MANAGE, *FORM)
-def archive_confirm(request: Request, access: Access, pk: int) -> HttpResponse:
+@requests.in_project(Can.MANAGE, *requests.FORM)
+def archive_confirm(request: requests.Request, access: Access, pk: int) -> HttpResponse:
     """The people of the archive, and which accounts here have their names; a POST starts the import."""
     stored = staging.upload_for(access, pk)
-    with error_as_message(request):
+    with requests.error_as_message(request):
         if request.method == "POST":
             job = staging.start_loading(project=access.project, stored=stored, actor=access.user)
             return redirect("job", access.slug, job.number)
@@ -102,8 +86,8 @@ def archive_confirm(request: Request, access: Access, pk: int) -> HttpResponse:
     return redirect("project", access.slug)
 
 
-@in_project(Can.SEE_PROJECT, *FORM)
-def archive_claim(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.SEE_PROJECT, *requests.FORM)
+def archive_claim(request: requests.Request, access: Access) -> HttpResponse:
     """What an archive brought under the person's user name; a POST takes it over."""
     author = staging.imported_self(access.project, access.user)
     if author is None:
@@ -123,8 +107,8 @@ def archive_claim(request: Request, access: Access) -> HttpResponse:
 # Pages that delete an archived project, or one note.
 
 
-@in_project(Can.ARCHIVE, *FORM)
-def project_delete(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.ARCHIVE, *requests.FORM)
+def project_delete(request: requests.Request, access: Access) -> HttpResponse:
     """Say what is deleted with the project; delete it by POST if its name was typed."""
     if not access.archived:
         messages.error(request, _("Only an archived project can be deleted. Archive it first."))
@@ -146,8 +130,8 @@ def project_delete(request: Request, access: Access) -> HttpResponse:
     return render(request, "ops/project_delete.html", context, status=422 if form.errors else 200)
 
 
-@in_project(Can.MANAGE, *FORM)
-def note_delete(request: Request, access: Access, pk: int) -> HttpResponse:
+@requests.in_project(Can.MANAGE, *requests.FORM)
+def note_delete(request: requests.Request, access: Access, pk: int) -> HttpResponse:
     """Say what is deleted with the note; delete it by POST."""
     if request.method == "POST" and NOTE_DELETED.happened(access.project.pk, document_id=pk):
         return redirect("notes", access.slug)
@@ -155,35 +139,35 @@ def note_delete(request: Request, access: Access, pk: int) -> HttpResponse:
     context: dict[str, object] = {"note": document}
     if request.method == "POST":
         try:
-            delete_note(project=access.project, note=pk, actor=access.user)
+            erasing.delete_note(project=access.project, note=pk, actor=access.user)
             messages.success(request, _("The note was deleted, with everything made from it."))
             return redirect("notes", access.slug)
         except ServiceError as error:
             if error.code == "none":
                 return redirect("notes", access.slug)
             context["refused"] = str(error)
-    context |= {"preview": note_preview(project=access.project, note=pk), "backups": backups_of(access.project)}
+    context |= {"preview": erasing.note_preview(project=access.project, note=pk), "backups": backups_of(access.project)}
     context["weights"] = seen_weights(access.project, access.user)
     return render(request, "ops/note_delete.html", context, status=409 if "refused" in context else 200)
 
 
-@in_project(Can.MANAGE, "POST")
-def notes_delete(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.MANAGE, "POST")
+def notes_delete(request: requests.Request, access: Access) -> HttpResponse:
     """Say what is deleted with the ticked notes; with `do`, delete them, one after the other."""
-    notes = Document.objects.filter(project=access.project, pk__in=ticked(request)).order_by("pk")
+    notes = Document.objects.filter(project=access.project, pk__in=requests.ticked(request)).order_by("pk")
     if not notes:
         messages.error(request, _("No note is ticked. Tick the notes to delete."))
         return redirect("notes", access.slug)
     if request.POST.get("do") == "delete":
         deleted = 0
-        with error_as_message(request):
+        with requests.error_as_message(request):
             for pk in list(notes.values_list("pk", flat=True)):
-                delete_note(project=access.project, note=pk, actor=access.user)
+                erasing.delete_note(project=access.project, note=pk, actor=access.user)
                 deleted += 1
         text = ngettext("%(n)d note was deleted.", "%(n)d notes were deleted.", deleted) % {"n": deleted}
         messages.success(request, text)
         return redirect("notes", access.slug)
-    context = {"notes": notes.only("pk", "name"), "preview": counted(access.project, notes)}
+    context = {"notes": notes.only("pk", "name"), "preview": erasing.counted(access.project, notes)}
     context |= {"backups": backups_of(access.project), "weights": seen_weights(access.project, access.user)}
     return render(request, "ops/notes_delete.html", context)
 
@@ -194,10 +178,10 @@ def notes_delete(request: Request, access: Access) -> HttpResponse:
 SHOWN = 50
 
 
-@takes_uploads(Can.MANAGE)
+@requests.takes_uploads(Can.MANAGE)
 @sensitive_post_parameters()
-@in_project(Can.MANAGE, *FORM)
-def patients(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.MANAGE, *requests.FORM)
+def patients(request: requests.Request, access: Access) -> HttpResponse:
     """Show both forms. A POST names its action in `do`: preview, erase or ids. No address contains a patient id."""
     context: dict[str, Any] = {"form": PatientForm(), "file_form": PatientsFileForm()}
     if request.method == "POST":
@@ -215,38 +199,38 @@ def patients(request: Request, access: Access) -> HttpResponse:
     return render(request, "ops/patients.html", context, status=409 if context.get("refused") else status)
 
 
-def _preview(request: Request, access: Access) -> dict[str, Any]:
+def _preview(request: requests.Request, access: Access) -> dict[str, Any]:
     """Count what an erasure would delete, and ask for the id again."""
     form = PatientForm(request.POST)
-    act = partial(erasure_preview, project=access.project)
+    act = partial(erasing.erasure_preview, project=access.project)
     counts = attempted(form, lambda: act(**form.cleaned_data), {"none": "patient_id"})
     if counts is None:
         return {"form": form}
     return {"form": form, "preview": counts, "erase_form": EraseForm(initial=form.cleaned_data)}
 
 
-def _erase(request: Request, access: Access) -> dict[str, Any]:
+def _erase(request: requests.Request, access: Access) -> dict[str, Any]:
     form, refused = EraseForm(request.POST), ""
     if form.is_valid():
         patient = form.cleaned_data["patient_id"]
         try:
-            return {"erased": erase_patient(project=access.project, patient_id=patient, actor=access.user)}
+            return {"erased": erasing.erase_patient(project=access.project, patient_id=patient, actor=access.user)}
         except ServiceError as error:
             if error.code == "none":
                 return {"gone": True}
             refused = str(error)
     try:
-        counts = erasure_preview(project=access.project, patient_id=request.POST.get("patient_id", ""))
+        counts = erasing.erasure_preview(project=access.project, patient_id=request.POST.get("patient_id", ""))
     except ServiceError:
         return {"gone": True}
     return {"preview": counts, "erase_form": form, "refused": refused}
 
 
-def _set_ids(request: Request, access: Access) -> dict[str, Any]:
+def _set_ids(request: requests.Request, access: Access) -> dict[str, Any]:
     form = PatientsFileForm(request.POST, request.FILES)
     if not form.is_valid():
         return {"file_form": form}
-    done = set_rows(project=access.project, rows=form.cleaned_data["file"], actor=access.user)
+    done = erasing.set_rows(project=access.project, rows=form.cleaned_data["file"], actor=access.user)
     return {
         "done": done.patients | {"unknown": done.unknown},
         "metadata": done.metadata,
@@ -261,8 +245,8 @@ def _set_ids(request: Request, access: Access) -> dict[str, Any]:
 ROWS = 50
 
 
-@in_project(Can.MANAGE, *FORM)
-def webhooks(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.MANAGE, *requests.FORM)
+def webhooks(request: requests.Request, access: Access) -> HttpResponse:
     """The webhooks of a project. A POST adds one, and only its answer shows the secret."""
     form = WebhookForm(request.POST if request.method == "POST" else None, auto_id="webhook-%s")
     made = attempted(form, lambda: hooks.add_webhook(project=access.project, actor=access.user, **form.cleaned_data))
@@ -272,8 +256,8 @@ def webhooks(request: Request, access: Access) -> HttpResponse:
     return render(request, "ops/webhooks/webhooks.html", context, status=422 if form.errors else 200)
 
 
-@in_project(Can.MANAGE, *FORM)
-def webhook(request: Request, access: Access, pk: int) -> HttpResponse:
+@requests.in_project(Can.MANAGE, *requests.FORM)
+def webhook(request: requests.Request, access: Access, pk: int) -> HttpResponse:
     """One webhook with its log. POST `do`: change, secret, on, off, test or remove."""
     row = webhook_of(access, pk)
     if request.method != "POST":
@@ -299,17 +283,17 @@ def webhook(request: Request, access: Access, pk: int) -> HttpResponse:
     return redirect("webhook", access.slug, pk)
 
 
-@in_project(Can.MANAGE, "POST")
-def webhook_resend(request: Request, access: Access, pk: int, delivery: int) -> HttpResponse:
+@requests.in_project(Can.MANAGE, "POST")
+def webhook_resend(request: requests.Request, access: Access, pk: int, delivery: int) -> HttpResponse:
     """Send a delivery again."""
     found = delivery_of(webhook_of(access, pk), delivery)
-    with error_as_message(request):
+    with requests.error_as_message(request):
         hooks.send_again(delivery=found, actor=access.user)
         messages.success(request, _("The delivery is being sent again."))
     return redirect("webhook", access.slug, pk)
 
 
-def _change(request: Request, access: Access, row: Webhook) -> HttpResponse:
+def _change(request: requests.Request, access: Access, row: Webhook) -> HttpResponse:
     form = WebhookForm(request.POST, auto_id="webhook-%s")
     if form.is_valid():
         with error_beside(form):
@@ -319,9 +303,9 @@ def _change(request: Request, access: Access, row: Webhook) -> HttpResponse:
     return _page(request, access, row, form)
 
 
-def _page(request: Request, access: Access, row: Webhook, form: WebhookForm) -> HttpResponse:
+def _page(request: requests.Request, access: Access, row: Webhook, form: WebhookForm) -> HttpResponse:
     """The page, or for htmx only the log, which is loaded again while a delivery is about to be sent."""
-    page = paged(request, deliveries_of(row), ROWS)
+    page = requests.paged(request, deliveries_of(row), ROWS)
     rows = [delivery_row(one) for one in page]
     context = {
         "webhook": row,
@@ -330,11 +314,11 @@ def _page(request: Request, access: Access, row: Webhook, form: WebhookForm) -> 
         "rows": rows,
         "live": any(one.state == DeliveryState.WAITING and not one.tried for one in page),
     }
-    if wants_fragment(request) and request.method == "GET":
+    if requests.wants_fragment(request) and request.method == "GET":
         return render(request, "ops/webhooks/log.html", context)
     return render(request, "ops/webhooks/webhook.html", context, status=422 if form.errors else 200)
 
 
-def _show_secret(request: Request, access: Access, row: Webhook, secret: str, *, new: bool) -> HttpResponse:
+def _show_secret(request: requests.Request, access: Access, row: Webhook, secret: str, *, new: bool) -> HttpResponse:
     context = {"webhook": row, "secret": secret, "new": new}
     return render(request, "ops/webhooks/secret.html", context)

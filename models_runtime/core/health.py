@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from redis.exceptions import RedisError
 
-from annotations.jobs.services.doorbell import connection, worker_keys
+from annotations.jobs.services.relay import redis_connection as connection
+from annotations.jobs.services.relay import worker_keys
 from annotations.jobs.services.status import missing
 from models_runtime.core.registry import BACKENDS, SET_UP, TRAINABLE, BackendKind, TrainableKind, installed
 

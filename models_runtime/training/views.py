@@ -41,18 +41,10 @@ from models_runtime.core.stages import usable_runs
 from models_runtime.core.training_settings import LANGUAGE_MODEL, SURROGATES, Value, shown
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.training import forms
-from models_runtime.training.services import model_cards
+from models_runtime.training.services import model_cards, trained
 from models_runtime.training.services.calibration import calibration_for, content_of, withdraw
 from models_runtime.training.services.embeddings import in_first_round, language_models, missing_files
 from models_runtime.training.services.groups import group_of
-from models_runtime.training.services.trained import (
-    UploadedModel,
-    model_of,
-    model_rows,
-    rename_model,
-    retire_model,
-    trouble_of,
-)
 from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
 
 ROWS = 30
@@ -95,7 +87,7 @@ def _models(
     )
     rows_shown = [
         (row, model_cards.headline(row.model.card), model_cards.few_notes_of(row.model.card))
-        for row in model_rows(page)
+        for row in trained.model_rows(page)
     ]
     context = {
         "page": page,
@@ -116,7 +108,7 @@ def _models(
 @in_project(Can.READ_NOTES)
 def model(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show one model: the whole page, or for htmx the part that changes during training."""
-    return _model(request, access, model_of(access, pk))
+    return _model(request, access, trained.model_of(access, pk))
 
 
 def _model(request: Request, access: Access, row: TrainedModel, rename: forms.RenameForm | None = None) -> HttpResponse:
@@ -125,7 +117,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: forms.Re
         "model": row,
         "rename": rename or forms.RenameForm(auto_id="model-%s", initial={"name": row.name}),
         "status": status_of(row.job, access) if row.job else None,
-        "trouble": trouble_of(row),
+        "trouble": trained.trouble_of(row),
         "headline": model_cards.headline(row.card),
         "better_rules": model_cards.better_rules(row.card),
         "few_notes": model_cards.few_notes_of(row.card),
@@ -183,7 +175,7 @@ def model_upload(request: Request, access: Access) -> HttpResponse:
     return _models(request, access, upload=form)
 
 
-def _told(made: UploadedModel) -> str:
+def _told(made: trained.UploadedModel) -> str:
     if made.new:
         return _("The model was uploaded.")
     if not made.calibrations:
@@ -199,9 +191,9 @@ def _told(made: UploadedModel) -> str:
 @in_project(Can.MANAGE, "POST")
 def model_rename(request: Request, access: Access, pk: int) -> HttpResponse:
     """Rename a model. POST `name`."""
-    row = model_of(access, pk)
+    row = trained.model_of(access, pk)
     form = forms.RenameForm(request.POST, auto_id="model-%s")
-    act = partial(rename_model, model=row, actor=access.user)
+    act = partial(trained.rename_model, model=row, actor=access.user)
     if attempted(form, lambda: act(name=form.cleaned_data["name"]), {"exists": "name"}):
         return redirect("model", access.slug, row.pk)
     return _model(request, access, row, rename=form)
@@ -216,12 +208,12 @@ def model_enough(request: Request, slug: str, pk: int) -> HttpResponse:
 @require_POST
 def model_retire(request: Request, slug: str, pk: int) -> HttpResponse:
     """Retire a model and delete its weights. This can't be undone."""
-    return _change(request, slug, pk, lambda row, access: retire_model(model=row, actor=access.user))
+    return _change(request, slug, pk, lambda row, access: trained.retire_model(model=row, actor=access.user))
 
 
 def _change(request: Request, slug: str, pk: int, act: Callable[[TrainedModel, Access], TrainedModel]) -> HttpResponse:
     access = enter_page(request, slug, Can.MANAGE)
-    row = model_of(access, pk)
+    row = trained.model_of(access, pk)
     with error_as_message(request):
         act(row, access)
     return redirect("model", slug, row.pk)
@@ -230,7 +222,7 @@ def _change(request: Request, slug: str, pk: int, act: Callable[[TrainedModel, A
 @in_project(Can.EXPORT)
 def model_file(request: Request, access: Access, pk: int) -> StreamingHttpResponse:
     """Download the model's file. Only people who may export notes can, because its lexicon contains words of notes."""
-    row = model_of(access, pk)
+    row = trained.model_of(access, pk)
     stored = row.stored_file
     if stored is None:
         raise Http404("This model has no file.")

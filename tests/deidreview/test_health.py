@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
-from annotations.jobs.services import doorbell
+from annotations.jobs.services import relay
 from annotations.ops.services.backup import BEFORE_RELEASES, SchemaState
 from deidreview import views
 
@@ -26,8 +26,8 @@ def redis(monkeypatch):
         def ping(self):
             return True
 
-    monkeypatch.setattr(doorbell, "connection", Answering)
-    monkeypatch.setattr(doorbell, "states", lambda queue: state["alive"])
+    monkeypatch.setattr(relay, "connection", Answering)
+    monkeypatch.setattr(relay, "states", lambda queue: state["alive"])
     return state
 
 

@@ -16,7 +16,8 @@ import pytest
 from rq.serializers import JSONSerializer
 
 from annotations.jobs.services import worker
-from annotations.jobs.services.doorbell import Bell, connection
+from annotations.jobs.services.relay import Bell
+from annotations.jobs.services.relay import redis_connection as connection
 from annotations.models import JobState
 from tests.jobs.probes.handlers import results
 from tests.waiting import HANGS, wait_for

@@ -10,9 +10,9 @@ from django.db import connection
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from annotations.jobs.services.doorbell import connection as redis_connection
-from annotations.jobs.services.doorbell import workers_alive
 from annotations.jobs.services.queue import cancel, pause, push, resume
+from annotations.jobs.services.relay import redis_connection as redis_connection
+from annotations.jobs.services.relay import workers_alive
 from annotations.jobs.services.worker import DurableWorker
 from annotations.models import Job, JobState
 from annotations.threads import VARIABLES, threads_for

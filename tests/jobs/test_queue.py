@@ -10,9 +10,8 @@ from django.db.models.functions import Now
 from annotations.core.services import ServiceError
 from annotations.jobs.registry import JOBS, kind_of, load
 from annotations.jobs.runner import MAX_ATTEMPTS, claims, take
-from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.queue import cancel, continue_with_more, enqueue, pause, push, resume, retry
-from annotations.jobs.services.relay import Relay, sweep
+from annotations.jobs.services.relay import Relay, sweep, waiting
 from annotations.jobs.services.worker import perform
 from annotations.models import Job, JobState
 from tests.factories import make_project

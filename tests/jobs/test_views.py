@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotations.exchange.services.importing import run_import
 from annotations.exchange.services.staged import pack
 from annotations.jobs.runner import take
-from annotations.jobs.services import doorbell, status
+from annotations.jobs.services import relay, status
 from annotations.jobs.services.worker import perform
 from annotations.models import Import, ImportState, Job, JobState
 from tests import factories as make
@@ -91,10 +91,10 @@ def test_a_job_whose_worker_was_killed_is_not_shown_as_running(manager, job, mon
     change(job, lease_until=timezone.now() - timedelta(seconds=2))
     assert "The worker does not respond" in manager.get(url_of(job)).text
     monkeypatch.setattr(status, "workers_alive", lambda queue: 0)
-    monkeypatch.setattr(doorbell, "states", lambda queue: [])
+    monkeypatch.setattr(relay, "states", lambda queue: [])
     html = check_page(manager.get(url_of(job)))
     assert "Waiting for a worker to continue" in html and "no cpu worker is running" in html
-    row = next(row for row in doorbell.queue_rows() if row.queue == "cpu")
+    row = next(row for row in relay.queue_rows() if row.queue == "cpu")
     assert (row.running, row.lost, row.stuck) == (0, 1, True)
 
 

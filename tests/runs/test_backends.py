@@ -8,7 +8,7 @@ from django.urls import reverse
 from rq.serializers import JSONSerializer
 
 from annotations.gold.services.making import freeze
-from annotations.jobs.services.doorbell import connection
+from annotations.jobs.services.relay import redis_connection as connection
 from annotations.jobs.services.worker import DurableWorker
 from annotations.models import StoredFile
 from models_runtime.backends.llm.servers import read_servers

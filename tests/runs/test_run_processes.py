@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from annotations.jobs.services.doorbell import idle_workers
 from annotations.jobs.services.queue import pause, resume
+from annotations.jobs.services.relay import idle_workers
 from annotations.models import AnnotationSet, Job, JobState, Share, Span
 from models_runtime.core.registry import BACKENDS
 from models_runtime.models import Run, RunItem, RunItemState

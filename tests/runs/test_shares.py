@@ -11,8 +11,7 @@ from django.db.models.functions import Now
 
 from annotations.jobs.runner import HandBack, LostLease, claims, take, take_share, writing_share
 from annotations.jobs.runner import run as work
-from annotations.jobs.services.doorbell import waiting
-from annotations.jobs.services.relay import sweep
+from annotations.jobs.services.relay import sweep, waiting
 from annotations.models import AnnotationSet, Job, JobState, Share
 from models_runtime.models import Run, RunItem
 from models_runtime.runs import jobs

@@ -21,27 +21,16 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import amend, change_cause
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
+from annotations.core.api import routes
 from annotations.core.api.answers import matched, unless_stale
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
-from annotations.core.api.routes import (
-    Answer,
-    ApiRequest,
-    Body,
-    Note,
-    Problem,
-    ProjectRouter,
-    Username,
-    check,
-    invalid,
-    named,
-)
 from annotations.core.services import FILE_DOWNLOADED, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
 from annotations.projects.api import version_tag
 from annotations.text.names import MAX_ID, MAX_OFFSET
 
-router = ProjectRouter(tags=["Agreement"])
+router = routes.ProjectRouter(tags=["Agreement"])
 SECONDS: Final = 1.5
 """For which one request may compare notes."""
 PATH = "/projects/{slug:slug}/disagreements"
@@ -130,7 +119,7 @@ class LocationCauses(Schema):
     causes: list[str]
 
 
-class NewLocationCause(Body):
+class NewLocationCause(routes.Body):
     """A cause: AB (abbreviation), AM (ambiguity), D (debatable) or S (scarcity). `present: false` removes it."""
 
     kind: str = Field(max_length=10)
@@ -139,7 +128,7 @@ class NewLocationCause(Body):
 
 @router.get(PATH, Can.READ_NOTES, response=Page[Disagreement])
 def list_disagreements(
-    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[DisagreementFilters]
+    request: routes.ApiRequest, access: Access, paging: Query[Paging], wanted: Query[DisagreementFilters]
 ) -> PageAnswer:
     """List the locations where annotators disagree, in the order of the notes."""
     filters = _compared(access, wanted)
@@ -160,7 +149,7 @@ def count_disagreements(access: Access, wanted: Query[DisagreementFilters]) -> d
 
 @router.get(f"{PATH}/sentences", Can.READ_NOTES, response=Page[SentenceItem])
 def list_disagreement_sentences(
-    request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[DisagreementFilters]
+    request: routes.ApiRequest, access: Access, paging: Query[Paging], wanted: Query[DisagreementFilters]
 ) -> PageAnswer:
     """List the sentences in which annotators disagree, in the order of the notes."""
     filters = _compared(access, wanted)
@@ -185,7 +174,7 @@ def export_disagreements(access: Access, wanted: Query[DisagreementFilters]) -> 
 
 @router.get(ONE, Can.READ_NOTES, response=Disagreement)
 def read_disagreement(
-    access: Access, note: Note, start: int, end: int,
+    access: Access, note: routes.Note, start: int, end: int,
     annotation_sets: Literal["counted", "all"] = "counted",
 ) -> Disagreement:  # fmt: skip
     """Read one location. Its discussion is among the comments of the note."""
@@ -199,11 +188,11 @@ def read_disagreement(
 
 
 @router.post(f"{ONE}/causes", Can.MAKE_GOLD, response=LocationCauses)
-def change_causes(access: Access, note: Note, start: int, end: int, body: NewLocationCause) -> LocationCauses:
+def change_causes(access: Access, note: routes.Note, start: int, end: int, body: NewLocationCause) -> LocationCauses:
     """Add a cause to a location, or remove it. A location may have several."""
     if not 0 <= start < end <= note.length:
         raise Http404("The note has no such location.")
-    with named({"kind": "kind"}):
+    with routes.named({"kind": "kind"}):
         chosen = change_cause(
             document=note, start=start, end=end, kind=body.kind, present=body.present, user=access.user
         )
@@ -214,7 +203,7 @@ def compare(project: Project) -> None:
     """Compare the notes with changed annotations. Raises Problem (503) while some are left."""
     if left := bring_up_to_date(project, seconds=SECONDS):
         message = _("The annotations are being compared. Notes left: %(left)s. Send the request again.")
-        raise Problem(503, "comparing", message % {"left": left}, headers={"Retry-After": "1"})
+        raise routes.Problem(503, "comparing", message % {"left": left}, headers={"Retry-After": "1"})
 
 
 def _compared(access: Access, wanted: DisagreementFilters) -> disagreements.Filters:
@@ -227,7 +216,7 @@ def _filters(access: Access, wanted: DisagreementFilters) -> disagreements.Filte
     label = Label.objects.filter(label_set__project=access.project, code=wanted.label)
     label_id = label.values_list("pk", flat=True).first()
     if wanted.label and label_id is None:
-        raise invalid(("label", _("The project has no label with this code.")))
+        raise routes.invalid(("label", _("The project has no label with this code.")))
     assert disagreements.UNTAGGED == "none" and set(CauseKind.values) == {"AB", "AM", "D", "S"}  # As in `Wanted`.
     return disagreements.Filters(
         kind=wanted.kind or "", label=label_id, pair=_pair(access, wanted.pair), note=wanted.note,
@@ -240,13 +229,13 @@ def _pair(access: Access, pair: str) -> tuple[int, int] | None:
     if not pair:
         return None
     if access.unnamed:
-        raise invalid(("pair", str(disagreements.NO_PAIRS)))
+        raise routes.invalid(("pair", str(disagreements.NO_PAIRS)))
     authors = dict(Author.objects.filter(project=access.project, kind=AuthorKind.ANNOTATOR).values_list("name", "pk"))
     found = [authors.get(name) for name in pair.split(",")]
     match found:
         case [int(one), int(other)] if one != other:
             return one, other
-    raise invalid(("pair", _("Give the user names of two annotators of this project, separated by a comma.")))
+    raise routes.invalid(("pair", _("Give the user names of two annotators of this project, separated by a comma.")))
 
 
 def _shown(
@@ -272,7 +261,7 @@ def _placed(place: int | None) -> tuple[int, int] | None:
 # ── Amendments of the guidelines, which separate the rounds of a project ─────────────────────────────────────────────
 
 
-class AmendmentItem(Answer):
+class AmendmentItem(routes.Answer):
     """A rule that was added to the guidelines, and so made `version` of them.
 
     `note`, `start` and `end` are the location that led to it, only for people who may read every note.
@@ -281,7 +270,7 @@ class AmendmentItem(Answer):
     number: int
     text: str
     version: int = Field(validation_alias="guidelines_version")
-    by: Username
+    by: routes.Username
     at: datetime
     note: int | None = Field(None, validation_alias="document_id")
     start: int | None = None
@@ -293,7 +282,7 @@ class AmendmentItem(Answer):
         return item if located else item.model_copy(update=dict.fromkeys(("note", "start", "end")))
 
 
-class NewAmendment(Body):
+class NewAmendment(routes.Body):
     """A rule in Markdown, and the location (code points, end-exclusive) that led to it, if any."""
 
     text: str
@@ -303,7 +292,7 @@ class NewAmendment(Body):
 
 
 @router.get(AMENDMENTS, Can.SEE_PROJECT, response=Page[AmendmentItem], tags=["Guidelines"])
-def list_amendments(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
+def list_amendments(request: routes.ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the amendments, the newest first."""
     rows = Amendment.objects.filter(project=access.project).select_related("by")
     item = partial(AmendmentItem.of, located=access.can(Can.READ_NOTES))
@@ -312,11 +301,11 @@ def list_amendments(request: ApiRequest, access: Access, paging: Query[Paging]) 
 
 @router.post(AMENDMENTS, Can.MANAGE, response={201: AmendmentItem}, tags=["Guidelines"])
 def new_amendment(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewAmendment
+    request: routes.ApiRequest, response: HttpResponse, access: Access, body: NewAmendment
 ) -> Status[AmendmentItem]:
     """Add a rule at the end of the guidelines, and begin another round. If-Match is the ETag of the guidelines."""
     matched(request, version_tag(access.project))
-    wanted = check(AmendmentForm({"text": body.text, "seen_version": access.project.guidelines_version}))
+    wanted = routes.check(AmendmentForm({"text": body.text, "seen_version": access.project.guidelines_version}))
     location, seen = _location(access, body), wanted["seen_version"]
     with unless_stale(lambda: version_tag(Project.objects.get(pk=access.project.pk))):
         made = amend(
@@ -332,5 +321,5 @@ def _location(access: Access, body: NewAmendment) -> tuple[Document, int, int] |
         return None
     note = note_for(access, body.note)
     if body.start is None or body.end is None or not body.start < body.end <= note.length:
-        raise invalid(("start", _("Give start and end of a location in the note.")))
+        raise routes.invalid(("start", _("Give start and end of a location in the note.")))
     return note, body.start, body.end

@@ -7,17 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from annotations.agreement.rules import bootstrap, coefficients, units
 from annotations.agreement.rules import shown as shown_rules
-from annotations.agreement.rules.bootstrap import (
-    Between,
-    ContributionSums,
-    Interval,
-    contributions,
-    intervals,
-    nothing,
-    recall_contributions,
-    recall_intervals,
-    resample_each,
-)
 from annotations.agreement.rules.coefficients import COUNTS, AnnotatorGroup, MatchCriterion, found_in
 from annotations.agreement.rules.units import Setup
 from annotations.text.bio import OUTSIDE
@@ -37,7 +26,7 @@ def recall(
     """For each matching: the spans found, the estimated spans that nobody found, and the recall of annotators."""
     result: dict[str, shown_rules.Recall] = {}
     for (matching, groups), sums in zip(groups_of.items(), samples, strict=True):
-        around, found = recall_intervals(groups, sums, annotators), found_in(groups)
+        around, found = bootstrap.recall_intervals(groups, sums, annotators), found_in(groups)
         result[str(matching)] = {
             "found": found.known,
             "hidden": found.hidden if found.twice else None,
@@ -62,7 +51,11 @@ VERSION: Final = 6
 
 
 def figures(
-    notes: Iterable[units.NoteAnnotationSets], setup: Setup, unit: units.ComparedUnit, *, between: Between = nothing
+    notes: Iterable[units.NoteAnnotationSets],
+    setup: Setup,
+    unit: units.ComparedUnit,
+    *,
+    between: bootstrap.Between = bootstrap.nothing,
 ) -> shown_rules.AgreementFigures:
     """All figures for one unit, at all its granularities, ready for JSON.
 
@@ -72,7 +65,7 @@ def figures(
 
     tally = AgreementCounts(notes, setup, unit)
     reports = [_Report(tally, granularity) for granularity in units.granularities(unit)]
-    found = [recall_contributions(groups, tally.notes) for groups in tally.groups.values()]
+    found = [bootstrap.recall_contributions(groups, tally.notes) for groups in tally.groups.values()]
     samples = _samples([*(report.added for report in reports), *found], between)
     rounds = sorted(set(tally.round_of.tolist()))
     by_round = {
@@ -96,9 +89,9 @@ def figures(
     }
 
 
-def _samples(matrices: "Sequence[Array]", between: Between) -> "Sequence[Array | None]":
+def _samples(matrices: "Sequence[Array]", between: bootstrap.Between) -> "Sequence[Array | None]":
     """The sums of each sample; None for fewer than two notes."""
-    return resample_each(matrices, between) if len(matrices[0]) > 1 else [None] * len(matrices)
+    return bootstrap.resample_each(matrices, between) if len(matrices[0]) > 1 else [None] * len(matrices)
 
 
 class _Report:
@@ -124,12 +117,12 @@ class _Report:
         self.values = sorted({value for fact in self.facts for value, _ in fact.values} - {OUTSIDE})
         self.pattern_of = np.array(index_of, int)[tally.pattern_of]
         entries = tally.note_of, self.pattern_of, tally.times
-        self.added = contributions(self.facts, entries, tally.notes, self.values)
+        self.added = bootstrap.contributions(self.facts, entries, tally.notes, self.values)
 
     def all(self, samples: "Array | None", by_round: "Mapping[int, Array | None]") -> shown_rules.GranularityFigures:
         """The figures. `samples` are the samples' sums of `added`, `by_round` those of the notes of each round."""
         counted, sums = self._over()
-        found = intervals(samples, self.values)
+        found = bootstrap.intervals(samples, self.values)
         around = found.named
         kappa, complete = coefficients.fleiss(counted, sums.empty)
         marked = sums.without_unmarked()
@@ -166,7 +159,7 @@ class _Report:
         return Counter({p: times for p, times in zip(self.patterns, totals, strict=True) if times}), sums
 
     def _labels(
-        self, counted: Mapping[units.Pattern, int], sums: coefficients.Sums, around: Mapping[str, Interval]
+        self, counted: Mapping[units.Pattern, int], sums: coefficients.Sums, around: Mapping[str, bootstrap.Interval]
     ) -> list[shown_rules.AgreementOfLabel]:
         """The figures of each value that anybody gave, against all others; in label order."""
         total = sum(sums.totals.values())
@@ -216,7 +209,7 @@ class _Report:
         for number, samples in by_round.items():
             notes = self.tally.round_of == number
             _, sums = self._over(number)
-            around = intervals(samples, self.values).named
+            around = bootstrap.intervals(samples, self.values).named
             marked = sums.without_unmarked()
             rows.append(
                 {
@@ -235,7 +228,7 @@ class _Report:
         """The figures of each note: lowest alpha first, notes without an alpha last."""
         import numpy as np
 
-        tally, sums = self.tally, ContributionSums(self.added, self.values)
+        tally, sums = self.tally, bootstrap.ContributionSums(self.added, self.values)
         alpha, differing = sums.alpha(0), sums.units - sums.full
         order = np.lexsort((tally.note_ids, -differing, np.nan_to_num(alpha), np.isnan(alpha)))
         whole = (tally.note_ids, tally.round_of, tally.given.sum(axis=0), sums.units, differing)

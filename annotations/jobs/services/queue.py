@@ -28,7 +28,7 @@ from annotations.core.services import Fence, LimitReached, Progress, ServiceErro
 from annotations.jobs.registry import JOBS, kind_of, load
 from annotations.jobs.runner import Claim
 from annotations.jobs.runner.claims import release
-from annotations.jobs.services.doorbell import ring
+from annotations.jobs.services.relay import ring
 from annotations.models import BulkAct, Job, JobState, MajorityAct, Project, Share, User
 
 # Limits on one person's jobs in a project: unfinished jobs, and jobs started within an hour.

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from annotations.core.access import Access
 from annotations.jobs.registry import JOBS, JobKind
-from annotations.jobs.services.doorbell import workers_alive
+from annotations.jobs.services.relay import workers_alive
 from annotations.models import Job, JobState
 
 # The time until the next refresh is this part of the job's age, so that the end of a short job shows at once.

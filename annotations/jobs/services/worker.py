@@ -30,7 +30,7 @@ from annotations.jobs.registry import JOBS, load
 from annotations.jobs.runner import run as perform
 from annotations.jobs.runner import stop_soon
 from annotations.jobs.runner.claims import serve
-from annotations.jobs.services.doorbell import Bell
+from annotations.jobs.services.relay import Bell
 from annotations.models import Job
 from annotations.parents import end_with
 from annotations.threads import limit_threads, threads_for

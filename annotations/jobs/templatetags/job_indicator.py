@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can
-from annotations.jobs.services.doorbell import workers_alive
+from annotations.jobs.services.relay import workers_alive
 from annotations.models import Job, JobState
 from annotations.models.prepared import PreparedRead
 

@@ -11,20 +11,8 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can, may_create_projects, note_for
 from annotations.core.answers import attachment
+from annotations.core.api import routes
 from annotations.core.api.mount import sends
-from annotations.core.api.routes import (
-    ApiRequest,
-    Body,
-    Done,
-    ProjectRouter,
-    Scope,
-    check,
-    enter,
-    invalid,
-    named,
-    require_any_project,
-    require_scope,
-)
 from annotations.core.requests import takes_uploads
 from annotations.core.services import Erasure
 from annotations.exchange.api.exports import FileItem
@@ -38,16 +26,16 @@ from annotations.ops.services.archives import staging
 from annotations.ops.services.backup import EarlierBackup, backups_before_erasing
 from annotations.ops.services.deleting import delete_project
 
-router = ProjectRouter(tags=["Deleting and metadata"])
+router = routes.ProjectRouter(tags=["Deleting and metadata"])
 
 
-class ProjectName(Body):
+class ProjectName(routes.Body):
     """The name of the project, exactly as it is shown, so that nobody deletes another one by mistake."""
 
     name: str
 
 
-class Metadata(Body):
+class Metadata(routes.Body):
     """What is known about a note. An empty field changes nothing."""
 
     patient_id: str = Field("", max_length=80)
@@ -58,8 +46,8 @@ class Metadata(Body):
 @router.delete("/projects/{slug:slug}", Can.ARCHIVE, response={204: None})
 def remove_project(access: Access, body: ProjectName) -> Status[None]:
     """Delete an archived project with everything in it. Nobody can undo this."""
-    wanted = check(DeleteProjectForm(body.dict()))
-    with named({"name": "name"}):
+    wanted = routes.check(DeleteProjectForm(body.dict()))
+    with routes.named({"name": "name"}):
         delete_project(project=access.project, name=wanted["name"], actor=access.user)
     return Status(204, None)
 
@@ -71,20 +59,20 @@ def remove_note(access: Access, note: int) -> Status[None]:
     return Status(204, None)
 
 
-@router.patch("/projects/{slug:slug}/notes/{int:note}", Can.MANAGE, response=Done)
-def change_metadata(access: Access, note: int, body: Metadata) -> Done:
+@router.patch("/projects/{slug:slug}/notes/{int:note}", Can.MANAGE, response=routes.Done)
+def change_metadata(access: Access, note: int, body: Metadata) -> routes.Done:
     """Set the patient, the type and the site of a note."""
     name = note_for(access, note).name
     row = NoteRow(body.patient_id, body.note_type, body.site)
     patients = erasing.set_patient_ids(project=access.project, mapping={name: row.patient}, actor=access.user)
     others = erasing.set_metadata(project=access.project, rows={name: row}, actor=access.user)
-    return Done(changed=bool(patients["changed"] or others["changed"]))
+    return routes.Done(changed=bool(patients["changed"] or others["changed"]))
 
 
 # Routes of project archives: write and download one, import one as a new project.
 
 
-archives_router = ProjectRouter(tags=["Project archives"])
+archives_router = routes.ProjectRouter(tags=["Project archives"])
 ARCHIVES = "/projects/{slug:slug}/archives"
 STAGED = "/projects/{slug:slug}/archive-imports/{int:archive_upload}"
 Staged = Annotated[StoredFile, staging.upload_for]
@@ -118,9 +106,9 @@ class ArchiveContent(Schema):
 
 
 @archives_router.get(ARCHIVES, response=list[FileItem])
-def list_archives(request: ApiRequest, slug: str) -> list[FileItem]:
+def list_archives(request: routes.ApiRequest, slug: str) -> list[FileItem]:
     """List the archives of a project that can be downloaded."""
-    return [FileItem.from_orm(one) for one in staging.ready_archives(enter(request, slug, Can.ARCHIVE).project)]
+    return [FileItem.from_orm(one) for one in staging.ready_archives(routes.enter(request, slug, Can.ARCHIVE).project)]
 
 
 @archives_router.post(ARCHIVES, Can.ARCHIVE, response={202: JobItem})
@@ -132,7 +120,7 @@ def write_archive(access: Access) -> Job:
 @archives_router.get(
     f"{ARCHIVES}/{{int:archive}}.zip", Can.ARCHIVE, response={200: None}, openapi_extra=sends("application/zip")
 )
-def download_archive(request: ApiRequest, access: Access, archive: int) -> StreamingHttpResponse:
+def download_archive(request: routes.ApiRequest, access: Access, archive: int) -> StreamingHttpResponse:
     """Download an archive. The audit log records it."""
     return attachment(request, access, staging.ready_archive(access.project, archive))
 
@@ -140,16 +128,16 @@ def download_archive(request: ApiRequest, access: Access, archive: int) -> Strea
 @archives_router.post("/archive-imports", response={201: StagedArchive})
 @takes_uploads(None)
 def stage_archive_import(
-    request: ApiRequest, options: Form[ArchiveName], archive: File[UploadedFile]
+    request: routes.ApiRequest, options: Form[ArchiveName], archive: File[UploadedFile]
 ) -> Status[StagedArchive]:
     """Upload an archive into a new, empty project. Its people wait for confirmation."""
-    require_scope(request, Scope.MANAGE)
-    require_any_project(request)
+    routes.require_scope(request, routes.Scope.MANAGE)
+    routes.require_any_project(request)
     if not may_create_projects(request.user):
         raise PermissionDenied("Only administrators and managers can create projects.")
-    wanted = check(ArchiveForm(options.dict(), request.FILES))
+    wanted = routes.check(ArchiveForm(options.dict(), request.FILES))
     file = wanted["archive"]
-    with named({"archive": "archive", "exists": "slug", "slug": "slug"}):
+    with routes.named({"archive": "archive", "exists": "slug", "slug": "slug"}):
         project, stored = staging.stage_archive(file=file, name=file.name, slug=wanted["slug"], actor=request.user)
     return Status(201, StagedArchive(slug=project.slug, upload=stored.pk))
 
@@ -157,7 +145,7 @@ def stage_archive_import(
 @archives_router.get(STAGED, Can.MANAGE, response=ArchiveContent)
 def read_archive_import(access: Access, archive_upload: Staged) -> ArchiveContent:
     """Read what an uploaded archive holds, and who of its people has an account here."""
-    with named({"archive": "archive"}):
+    with routes.named({"archive": "archive"}):
         found = staging.staged(archive_upload)
     return ArchiveContent(name=found.name, counts=dict(found.counts), people=found.people)
 
@@ -179,7 +167,7 @@ def claim_imported_work(access: Access) -> ClaimedWork:
 # Routes of patients: set patient ids, and erase one patient's notes. No address contains a patient id.
 
 
-patients_router = ProjectRouter(tags=["Patients"])
+patients_router = routes.ProjectRouter(tags=["Patients"])
 PATIENTS = "/projects/{slug:slug}/patients"
 MOST_ROWS = 100_000
 
@@ -192,7 +180,7 @@ class Patients(Schema):
     backups: list[EarlierBackup]
 
 
-class PatientId(Body):
+class PatientId(routes.Body):
     """The id exactly as it was imported."""
 
     patient_id: str = Field(max_length=80)
@@ -248,7 +236,7 @@ class AboutNote(Metadata):
     name: str = Field(max_length=240)
 
 
-class AboutNotes(Body):
+class AboutNotes(routes.Body):
     rows: list[AboutNote] = Field(min_length=1, max_length=MOST_ROWS)
 
 
@@ -275,7 +263,7 @@ def set_patients(access: Access, body: AboutNotes) -> SetPatients:
     rows: dict[str, NoteRow] = {}
     for number, row in enumerate(body.rows):
         if row.name in rows:
-            raise invalid((f"rows.{number}.name", _("Another row of this request has the same name.")))
+            raise routes.invalid((f"rows.{number}.name", _("Another row of this request has the same name.")))
         rows[row.name] = NoteRow(row.patient_id, row.note_type, row.site)
     done = erasing.set_rows(project=access.project, rows=rows, actor=access.user)
     return SetPatients(patients=done.patients["changed"], metadata=done.metadata["changed"], unknown=done.unknown)
@@ -284,15 +272,15 @@ def set_patients(access: Access, body: AboutNotes) -> SetPatients:
 @patients_router.post(f"{PATIENTS}/preview", Can.MANAGE, response=ErasedNotes)
 def preview_erasure(access: Access, body: PatientId) -> ErasedNotes:
     """Count what erasing a patient's notes would delete. It deletes nothing."""
-    patient = check(PatientForm(body.dict()))["patient_id"]
-    with named({"none": "patient_id"}):
+    patient = routes.check(PatientForm(body.dict()))["patient_id"]
+    with routes.named({"none": "patient_id"}):
         return ErasedNotes.of(erasing.erasure_preview(project=access.project, patient_id=patient), access)
 
 
 @patients_router.post(f"{PATIENTS}/erase", Can.MANAGE, response=ErasedNotes)
 def erase_notes_of_patient(access: Access, body: RepeatedPatientId) -> ErasedNotes:
     """Erase a patient's notes with everything made from them. Nobody can undo this."""
-    patient = check(EraseForm(body.dict()))["patient_id"]
-    with named({"none": "patient_id"}):
+    patient = routes.check(EraseForm(body.dict()))["patient_id"]
+    with routes.named({"none": "patient_id"}):
         counts = erasing.erase_patient(project=access.project, patient_id=patient, actor=access.user)
     return ErasedNotes.of(counts, access)

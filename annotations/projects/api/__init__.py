@@ -11,23 +11,9 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, may_create_projects
+from annotations.core.api import routes
 from annotations.core.api.answers import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged, paged_rows
-from annotations.core.api.routes import (
-    Answer,
-    ApiRequest,
-    Body,
-    Done,
-    IsSet,
-    ProjectRouter,
-    Scope,
-    check,
-    enter,
-    invalid,
-    named,
-    require_any_project,
-    require_scope,
-)
 from annotations.core.services import sentences
 from annotations.models import Assignment, Membership, Project
 from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
@@ -36,21 +22,21 @@ from annotations.projects.selectors.projects import guide_of, runs_with_notes
 from annotations.projects.services import projects
 from annotations.projects.services.assigning import annotators_of, assign_list, fill_up, start_pilot, take_back
 
-router = ProjectRouter(tags=["Projects"])
+router = routes.ProjectRouter(tags=["Projects"])
 
 
-class ProjectItem(Answer):
+class ProjectItem(routes.Answer):
     """A project with the person's role in it. `slug` is its name in addresses."""
 
     slug: str = Field(validation_alias="project.slug")
     name: str = Field(validation_alias="project.name")
     language: str = Field(validation_alias="project.language")
     role: str
-    archived: IsSet = Field(validation_alias="project.archived_at")
+    archived: routes.IsSet = Field(validation_alias="project.archived_at")
     created_at: datetime = Field(validation_alias="project.created_at")
 
 
-class NewProject(Body):
+class NewProject(routes.Body):
     """A new project. Without `slug`, its short name in addresses is made from its name."""
 
     name: str
@@ -59,7 +45,7 @@ class NewProject(Body):
     slug: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]*$", max_length=60)] | None = None
 
 
-class ProjectSettings(Body):
+class ProjectSettings(routes.Body):
     """The settings of a project. `seed_from` is the id of the run whose spans annotators begin from.
 
     `second_factor`: people must show a second factor to open the project. Settings that a change leaves out stay.
@@ -84,7 +70,7 @@ class ProjectSettings(Body):
 
 
 @router.get("/projects", response=Page[ProjectItem])
-def list_projects(request: ApiRequest, paging: Query[Paging]) -> PageAnswer:
+def list_projects(request: routes.ApiRequest, paging: Query[Paging]) -> PageAnswer:
     """List the person's projects in the order in which the person joined them."""
     members = Membership.objects.filter(user=request.user, active=True).select_related("project")
     if request.token.project_id is not None:
@@ -93,15 +79,15 @@ def list_projects(request: ApiRequest, paging: Query[Paging]) -> PageAnswer:
 
 
 @router.post("/projects", response={201: ProjectItem})
-def new_project(request: ApiRequest, body: NewProject) -> Status[ProjectItem]:
+def new_project(request: routes.ApiRequest, body: NewProject) -> Status[ProjectItem]:
     """Create a project with a copy of a shipped label set. The person becomes its manager."""
-    require_scope(request, Scope.MANAGE)
-    require_any_project(request)
+    routes.require_scope(request, routes.Scope.MANAGE)
+    routes.require_any_project(request)
     if not may_create_projects(request.user):
         raise PermissionDenied("Only administrators and managers can create projects.")
-    wanted = check(ProjectForm(body.dict(), label_sets=projects.shipped_label_sets()))
+    wanted = routes.check(ProjectForm(body.dict(), label_sets=projects.shipped_label_sets()))
     short = "name" if body.slug is None else "slug"
-    with named({"name": "name", "slug": short, "exists": short, "label-set": "label_set"}):
+    with routes.named({"name": "name", "slug": short, "exists": short, "label-set": "label_set"}):
         made = projects.create_project(
             name=wanted["name"], label_set_key=wanted["label_set"], language=wanted["language"], slug=body.slug,
             manager=request.user, actor=request.user,
@@ -110,46 +96,46 @@ def new_project(request: ApiRequest, body: NewProject) -> Status[ProjectItem]:
 
 
 @router.get("/projects/{slug:slug}", response=ProjectItem)
-def read_project(request: ApiRequest, slug: str) -> ProjectItem:
+def read_project(request: routes.ApiRequest, slug: str) -> ProjectItem:
     """Read a project."""
-    return ProjectItem.model_validate(enter(request, slug).membership)
+    return ProjectItem.model_validate(routes.enter(request, slug).membership)
 
 
 @router.get("/projects/{slug:slug}/settings", response=ProjectSettings)
-def read_settings(request: ApiRequest, slug: str) -> dict[str, Any]:
+def read_settings(request: routes.ApiRequest, slug: str) -> dict[str, Any]:
     """Read the settings of a project."""
-    return settings_of(enter(request, slug, Can.ARCHIVE).project)
+    return settings_of(routes.enter(request, slug, Can.ARCHIVE).project)
 
 
 @router.patch("/projects/{slug:slug}/settings", Can.MANAGE, response=ProjectSettings)
 def change_settings(access: Access, body: ProjectSettings) -> dict[str, Any]:
     """Change some settings of a project."""
     data = settings_of(access.project) | body.dict(exclude_unset=True)
-    wanted = check(SettingsForm(data, runs=runs_with_notes(access.project)))
-    with named({field: field for field in wanted}):
+    wanted = routes.check(SettingsForm(data, runs=runs_with_notes(access.project)))
+    with routes.named({field: field for field in wanted}):
         return settings_of(projects.update_project(project=access.project, actor=access.user, **wanted))
 
 
-@router.post("/projects/{slug:slug}/archive", Can.ARCHIVE, response=Done)
-def archive_project_now(access: Access) -> Done:
+@router.post("/projects/{slug:slug}/archive", Can.ARCHIVE, response=routes.Done)
+def archive_project_now(access: Access) -> routes.Done:
     """Archive a project, so that nobody can change it."""
-    return Done(changed=projects.archive_project(project=access.project, actor=access.user))
+    return routes.Done(changed=projects.archive_project(project=access.project, actor=access.user))
 
 
-@router.post("/projects/{slug:slug}/restore", Can.ARCHIVE, response=Done)
-def restore_project_now(access: Access) -> Done:
+@router.post("/projects/{slug:slug}/restore", Can.ARCHIVE, response=routes.Done)
+def restore_project_now(access: Access) -> routes.Done:
     """Make an archived project open again."""
-    return Done(changed=projects.restore_project(project=access.project, actor=access.user))
+    return routes.Done(changed=projects.restore_project(project=access.project, actor=access.user))
 
 
 # Routes of assignments: list, assign by name or by the project's rule, take notes back.
 
 
-assignments_router = ProjectRouter(tags=["Assignments"])
+assignments_router = routes.ProjectRouter(tags=["Assignments"])
 ASSIGNMENTS = "/projects/{slug:slug}/assignments"
 
 
-class AssignmentItem(Answer):
+class AssignmentItem(routes.Answer):
     """A note assigned to a person. `state` is open, done or released."""
 
     id: int = Field(validation_alias="pk")
@@ -160,7 +146,7 @@ class AssignmentItem(Answer):
     assigned_at: datetime = Field(validation_alias="created_at")
 
 
-class NewAssignments(Body):
+class NewAssignments(routes.Body):
     """The user name of an annotator, and names of notes."""
 
     annotator: str = Field(max_length=150)
@@ -174,7 +160,7 @@ class AssignedNotes(Schema):
 
 
 @assignments_router.get(ASSIGNMENTS, Can.MANAGE, response=Page[AssignmentItem])
-def list_assignments(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
+def list_assignments(request: routes.ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List who has which note, also notes that are done or were released."""
     rows = Assignment.objects.filter(project=access.project).select_related("user", "document").defer("document__text")
     return paged_rows(request, paging, rows, AssignmentItem.model_validate)
@@ -186,8 +172,8 @@ def assign_by_name(access: Access, body: NewAssignments) -> AssignedNotes:
     annotators = annotators_of(access.project)
     chosen = next((one.pk for one in annotators if one.username == body.annotator), "none")
     form = AssignForm({"annotator": chosen, "names": "\n".join(body.names)}, annotators=annotators)
-    wanted = check(form)
-    with named({"note": "names", "member": "annotator"}):
+    wanted = routes.check(form)
+    with routes.named({"note": "names", "member": "annotator"}):
         assign_list(project=access.project, user=wanted["annotator"], names=wanted["names"], actor=access.user)
     return AssignedNotes(assigned=len(wanted["names"]))
 
@@ -213,7 +199,7 @@ def take_notes_back(access: Access) -> AssignedNotes:
 # The route of the audit log.
 
 
-audit_router = ProjectRouter(tags=["Audit log"])
+audit_router = routes.ProjectRouter(tags=["Audit log"])
 
 
 class AuditFilters(Schema):
@@ -225,7 +211,9 @@ class AuditFilters(Schema):
 
 
 @audit_router.get("/projects/{slug:slug}/audit", Can.SEE_AUDIT, response=Page[AuditLine])
-def list_events(request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[AuditFilters]) -> PageAnswer:
+def list_events(
+    request: routes.ApiRequest, access: Access, paging: Query[Paging], wanted: Query[AuditFilters]
+) -> PageAnswer:
     """List what was done in a project, the newest first. No entry holds text of notes."""
     chosen = _filter(access.project, wanted)
 
@@ -237,23 +225,23 @@ def list_events(request: ApiRequest, access: Access, paging: Query[Paging], want
 
 def _filter(project: Project, wanted: AuditFilters) -> Filter:
     if wanted.verb and wanted.verb not in sentences():
-        raise invalid(("verb", _("There is no such type of event. Choose one that occurs in this list.")))
+        raise routes.invalid(("verb", _("There is no such type of event. Choose one that occurs in this list.")))
     if wanted.command_line:
         return Filter(verb=wanted.verb, person=0)
     person = next((pk for pk, name in people(project) if name == wanted.person), None)
     if wanted.person and person is None:
-        raise invalid(("person", _("The project has no current or former member with this user name.")))
+        raise routes.invalid(("person", _("The project has no current or former member with this user name.")))
     return Filter(verb=wanted.verb, person=person)
 
 
 # Routes of the annotation guidelines, which every member reads and managers write.
 
 
-guidelines_router = ProjectRouter(tags=["Guidelines"])
+guidelines_router = routes.ProjectRouter(tags=["Guidelines"])
 GUIDELINES = "/projects/{slug:slug}/guidelines"
 
 
-class Guidelines(Answer):
+class Guidelines(routes.Answer):
     """The guidelines in Markdown. Every change makes another version; version 0 was never changed."""
 
     text: str
@@ -261,24 +249,26 @@ class Guidelines(Answer):
     changed_at: datetime | None = Field(validation_alias="changed")
 
 
-class GuidelinesText(Body):
+class GuidelinesText(routes.Body):
     """The whole guidelines in Markdown."""
 
     text: str
 
 
 @guidelines_router.get(GUIDELINES, response=Guidelines)
-def read_guidelines(request: ApiRequest, response: HttpResponse, slug: str) -> Guidelines:
+def read_guidelines(request: routes.ApiRequest, response: HttpResponse, slug: str) -> Guidelines:
     """Read the guidelines. The ETag is their version."""
-    return _said(response, enter(request, slug).project)
+    return _said(response, routes.enter(request, slug).project)
 
 
 @guidelines_router.patch(GUIDELINES, Can.MANAGE, response=Guidelines)
-def write_guidelines(request: ApiRequest, response: HttpResponse, access: Access, body: GuidelinesText) -> Guidelines:
+def write_guidelines(
+    request: routes.ApiRequest, response: HttpResponse, access: Access, body: GuidelinesText
+) -> Guidelines:
     """Replace the text of the guidelines. The same text again makes no other version."""
     seen = access.project.guidelines_version
     exact = matched(request, version_tag(access.project))
-    wanted = check(GuidelinesForm({"text": body.text, "seen_version": seen}))
+    wanted = routes.check(GuidelinesForm({"text": body.text, "seen_version": seen}))
     with unless_stale(lambda: version_tag(Project.objects.get(pk=access.project.pk))):
         fresh = projects.set_guidelines(
             project=access.project, text=wanted["text"], actor=access.user, seen_version=seen if exact else None

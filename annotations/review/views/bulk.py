@@ -14,24 +14,13 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
+from annotations.core import requests
 from annotations.core.access import Access, Can
 from annotations.core.answers import fresh_token, json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import UNDO, change_id_of, malformed
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
-from annotations.core.requests import (
-    FORM,
-    Request,
-    body_of,
-    enter_page,
-    in_project,
-    number,
-    numbers,
-    posted,
-    uuid_of,
-    wants_json,
-)
 from annotations.core.services import ServiceError, record_reads
 from annotations.jobs.services.queue import job_of
 from annotations.models import Author, BulkAct, BulkActState, Job, Label, SuggestedString
@@ -60,13 +49,13 @@ from annotations.text.names import whole
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
 
 
-@in_project(Can.MAKE_GOLD, *FORM)
-def review_bulk_new(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.MAKE_GOLD, *requests.FORM)
+def review_bulk_new(request: requests.Request, access: Access) -> HttpResponse:
     """The form of a bulk act. A POST plans the act and redirects to its preview, without deciding anything."""
     runs = run_authors(access.project)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     form = BulkForm(
-        posted(request), access=access, runs=runs,
+        requests.posted(request), access=access, runs=runs,
         initial={"runs": [run.pk for run in chosen], "kind": "agreed" if _may_agree(chosen) else "threshold"},
     )  # fmt: skip
     if request.method == "POST" and form.is_valid():
@@ -86,8 +75,8 @@ def _may_agree(runs: Sequence[Author]) -> bool:
     return len(runs) > 1 or any(run.merged_from is not None for run in runs)
 
 
-@in_project(Can.MAKE_GOLD)
-def review_bulk(request: Request, access: Access, bulk: UUID) -> HttpResponse:
+@requests.in_project(Can.MAKE_GOLD)
+def review_bulk(request: requests.Request, access: Access, bulk: UUID) -> HttpResponse:
     """One bulk act: its preview with the button to start it, or its result with the button to undo it."""
     row = act_for(access.project, bulk)
     rule, labels = rule_of(row.rule), _labels_by_id(access)
@@ -134,15 +123,15 @@ def _planned(access: Access, row: BulkAct, rule: BulkRule, labels: Mapping[int |
 # ── By string ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@in_project(Can.MAKE_GOLD)
-def review_strings(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.MAKE_GOLD)
+def review_strings(request: requests.Request, access: Access) -> HttpResponse:
     """The strings of the chosen runs. Query string: ?run=ID…, ?label=ID, ?order=open|uncertainty, ?page=N."""
-    if wants_json(request):
+    if requests.wants_json(request):
         return fresh_token(request)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
-    label = number(request.GET, "label")
+    label = requests.number(request.GET, "label")
     order: Order = "uncertainty" if request.GET.get("order") == "uncertainty" else "open"
-    page_number = min(max(number(request.GET, "page") or 1, 1), 100_000)
+    page_number = min(max(requests.number(request.GET, "page") or 1, 1), 100_000)
     runs = [run.pk for run in chosen]
     page = as_waiting(strings(runs, label=label, order=order, number=page_number), runs, access.project, access.user)
     notes = (row.note for row in page.rows if row.note)
@@ -180,7 +169,7 @@ class StringAnswer:
     @classmethod
     def of(cls, data: dict[str, Any]) -> Self:
         string, runs = whole(str(data.get("string"))), [whole(each) for each in str(data.get("runs", "")).split(",")]
-        answer, act = data.get("answer"), uuid_of(data.get("of"))
+        answer, act = data.get("answer"), requests.uuid_of(data.get("of"))
         if string is None or answer not in (*BulkAct.Act.values, UNDO) or (answer == UNDO and act is None):
             raise malformed(_("This answer is not possible. Nothing was changed. Reload the page."))
         return cls(change_id_of(data), string, answer, [run for run in runs if run is not None], act)
@@ -188,9 +177,9 @@ class StringAnswer:
 
 @require_POST
 @json_answers(_("You don't have permission to review in this project."))
-def review_strings_decide(request: Request, slug: str) -> HttpResponse:
+def review_strings_decide(request: requests.Request, slug: str) -> HttpResponse:
     """Decide strings in the order of `changes` (annotations.core.batches), and return their rows as they are now."""
-    access, data = enter_page(request, slug, Can.MAKE_GOLD), body_of(request)
+    access, data = requests.enter_page(request, slug, Can.MAKE_GOLD), requests.body_of(request)
     answers, errors = read_batch(data, StringAnswer.of)
     labels, parts = _labels_by_id(access), {}
     for place, each in answers.items():
@@ -224,8 +213,8 @@ def _decided(access: Access, string: SuggestedString, runs: Sequence[int], answe
     return None
 
 
-@in_project(Can.MAKE_GOLD, *FORM)
-def review_string(request: Request, access: Access, pk: int) -> HttpResponse:
+@requests.in_project(Can.MAKE_GOLD, *requests.FORM)
+def review_string(request: requests.Request, access: Access, pk: int) -> HttpResponse:
     """All occurrences of one string, selected. A POST decides the selected ones and redirects to the bulk act.
 
     If suggestions are skipped, doubtful or in conflict, the act is only planned: its page asks about them.
@@ -246,7 +235,7 @@ def review_string(request: Request, access: Access, pk: int) -> HttpResponse:
             messages.error(request, str(error))
             return HttpResponseRedirect(request.get_full_path(), status=303)
     spans = spans_of(string, runs)
-    page = min(max(number(request.GET, "page") or 1, 1), 100_000)
+    page = min(max(requests.number(request.GET, "page") or 1, 1), 100_000)
     rows = looked_at(spans[(page - 1) * SHOWN : page * SHOWN + 1], access, SHOWN)
     key = string.string_key, string.label_id
     waiting = waiting_by_string([key], runs, access.project, access.user)[key]
@@ -271,14 +260,15 @@ def review_string(request: Request, access: Access, pk: int) -> HttpResponse:
     return render(request, "review/string.html", context)
 
 
-def _plan_string(request: Request, access: Access, string: SuggestedString, runs: Sequence[int]) -> BulkAct:
+def _plan_string(request: requests.Request, access: Access, string: SuggestedString, runs: Sequence[int]) -> BulkAct:
     """Plan the act. Suggestions that were shown but not selected are exceptions; other pages are decided too."""
     shown, ticked = (
-        suggestions_for(access.project, numbers(request.POST.getlist(name)[:SHOWN])) for name in ("shown", "tick")
+        suggestions_for(access.project, requests.numbers(request.POST.getlist(name)[:SHOWN]))
+        for name in ("shown", "tick")
     )
     return plan_string(
         string=string, runs=runs, act=request.POST.get("act", ""), but=shown - ticked,
-        to=number(request.POST, "to"), project=access.project, user=access.user,
+        to=requests.number(request.POST, "to"), project=access.project, user=access.user,
     )  # fmt: skip
 
 
@@ -315,8 +305,8 @@ def _names(access: Access, runs: Sequence[int]) -> list[str]:
 # The buttons of a bulk act: start and undo. They redirect to the page of the job, or of the act if there is no job.
 
 
-@in_project(Can.MAKE_GOLD, "POST")
-def bulk_start(request: Request, access: Access, bulk: UUID) -> HttpResponse:
+@requests.in_project(Can.MAKE_GOLD, "POST")
+def bulk_start(request: requests.Request, access: Access, bulk: UUID) -> HttpResponse:
     """Start the act.
 
     POST `with_gold`: 1 to include notes that already have gold. `with_doubtful`: 1 to include doubtful suggestions.
@@ -325,13 +315,13 @@ def bulk_start(request: Request, access: Access, bulk: UUID) -> HttpResponse:
     return _begin(request, access, bulk, partial(start_bulk, with_gold=with_gold, with_doubtful=with_doubtful))
 
 
-@in_project(Can.MAKE_GOLD, "POST")
-def bulk_undo(request: Request, access: Access, bulk: UUID) -> HttpResponse:
+@requests.in_project(Can.MAKE_GOLD, "POST")
+def bulk_undo(request: requests.Request, access: Access, bulk: UUID) -> HttpResponse:
     return _begin(request, access, bulk, start_undo)
 
 
-@in_project(Can.MAKE_GOLD)
-def bulk_job(request: Request, access: Access, bulk: UUID) -> HttpResponse:
+@requests.in_project(Can.MAKE_GOLD)
+def bulk_job(request: requests.Request, access: Access, bulk: UUID) -> HttpResponse:
     """Redirect from an act to its job; 404 if the act needed no job."""
     row = act_for(access.project, bulk)
     job = job_of(row, "bulk_undo") or job_of(row, "bulk")
@@ -340,7 +330,7 @@ def bulk_job(request: Request, access: Access, bulk: UUID) -> HttpResponse:
     return redirect("job", access.slug, job.number)
 
 
-def _begin(request: Request, access: Access, bulk: UUID, begin: Callable[..., Job | None]) -> HttpResponse:
+def _begin(request: requests.Request, access: Access, bulk: UUID, begin: Callable[..., Job | None]) -> HttpResponse:
     row = act_for(access.project, bulk)
     try:
         job = begin(bulk=row, actor=access.user)

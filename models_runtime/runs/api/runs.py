@@ -19,17 +19,9 @@ from annotations.scores.rules.operating import OperatingPoint
 from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.forms.models import MOST, PlaceholderForm
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
+from models_runtime.runs.services import llm
 from models_runtime.runs.services.backend_rows import BackendItem, backend_rows
 from models_runtime.runs.services.backends import expected
-from models_runtime.runs.services.llm import (
-    export_rewritten,
-    map_placeholders,
-    placeholder_choices,
-    rewriting_for,
-    rewritten_facts,
-    unmapped_placeholders,
-    usage_of,
-)
 from models_runtime.runs.services.runs import (
     LONGEST_NAME,
     RunRow,
@@ -208,13 +200,13 @@ def run_started(response: HttpResponse, access: Access, run: Run) -> Status[RunR
 
 def _shown(access: Access, run: Run) -> RunOut:
     (row,) = run_rows([run], access.user)
-    usage = usage_of(run)
+    usage = llm.usage_of(run)
     return RunOut(
         **RunListed.row(row).dict(), revision=run.full_revision, model=run.model_id, calibration=run.calibration_id,
         pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
         **{name: run.params.get(name) for name in ("method", "members", "left_out", "rules_again", "threshold_for")},
         masking_threshold=run.params.get("threshold"), on_hold_out=expected(run),
-        usage=usage.as_dict() if usage else None, rewritten=rewritten_facts(run),
+        usage=usage.as_dict() if usage else None, rewritten=llm.rewritten_facts(run),
     )  # fmt: skip
 
 
@@ -245,29 +237,29 @@ class Mapped(Schema):
 @router.get(f"{REWRITTEN}/placeholders", Can.MANAGE, response=list[PlaceholderItem])
 def list_placeholders(access: Access, rewriting: int) -> list[PlaceholderItem]:
     """List the placeholders of a run that are not a label's, the most frequent first."""
-    run = rewriting_for(access.project, rewriting)
-    counts = unmapped_placeholders(run)
+    run = llm.rewriting_for(access.project, rewriting)
+    counts = llm.unmapped_placeholders(run)
     return [
         PlaceholderItem(placeholder=one.label, count=counts[one.label], likely=one.ours)
-        for one in placeholder_choices(run, counts)
+        for one in llm.placeholder_choices(run, counts)
     ]
 
 
 @router.post(f"{REWRITTEN}/placeholders", Can.MANAGE, response=Mapped)
 def choose_placeholders(access: Access, rewriting: int, body: PlaceholderLabels) -> Mapped:
     """Choose labels for placeholders. Their spans become suggestions."""
-    run = rewriting_for(access.project, rewriting)
-    choices = placeholder_choices(run, unmapped_placeholders(run))
+    run = llm.rewriting_for(access.project, rewriting)
+    choices = llm.placeholder_choices(run, llm.unmapped_placeholders(run))
     data = {f"placeholder:{word}": code for word, code in body.labels.items()}
     form = PlaceholderForm(data, choices=choices, labels=labels_of(access.project))
     check(form, {f"placeholder:{word}": f"labels.{word}" for word in body.labels})
     with named({"label": "labels"}):
-        return Mapped(suggestions=map_placeholders(run=run, labels=form.decided, actor=access.user))
+        return Mapped(suggestions=llm.map_placeholders(run=run, labels=form.decided, actor=access.user))
 
 
 @router.get(f"{REWRITTEN}/rewritten", Can.EXPORT, openapi_extra=sends("application/jsonl"))
 def export_rewritten_notes(access: Access, rewriting: int, *, prompt: bool = False) -> StreamingHttpResponse:
     """Download the rewritten notes as JSON Lines, with the prompt if asked. The audit log records it."""
-    run = rewriting_for(access.project, rewriting)
-    lines, name = export_rewritten(run=run, prompt=prompt, actor=access.user)
+    run = llm.rewriting_for(access.project, rewriting)
+    lines, name = llm.export_rewritten(run=run, prompt=prompt, actor=access.user)
     return streamed(lines, "application/jsonl", name)

@@ -1,7 +1,7 @@
 from typing import Any
 
 from annotations.core.commands import JourneyCommand, RequiredStanding
-from annotations.jobs.services.doorbell import QueueRow, queue_rows
+from annotations.jobs.services.relay import QueueRow, queue_rows
 from annotations.jobs.services.status import missing
 from annotations.models import User
 
