@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -302,6 +302,9 @@ class JourneyCommand(FailingCommand):
     It is the right that the pages and the API ask for. None: `act` checks it, with `entered` or `check_own`.
     """
 
+    json_only: Collection[str] = ()
+    """The names of values that only `--json` prints, such as long tables, also of the records inside of the result."""
+
     def needs_for(self, options: Mapping[str, Any]) -> Needs:
         """What the person of --by needs for these options. By default, `needs`."""
         return self.needs
@@ -318,7 +321,10 @@ class JourneyCommand(FailingCommand):
         raise NotImplementedError
 
     def say(self, result: dict[str, Any]) -> str:
-        return "\n".join(lines_of(json.loads(json.dumps(result, default=_as_json))))
+        def shown(record: dict[str, Any]) -> dict[str, Any]:
+            return {name: value for name, value in record.items() if name not in self.json_only}
+
+        return "\n".join(lines_of(json.loads(json.dumps(result, default=_as_json), object_hook=shown)))
 
     def failure(self, result: dict[str, Any]) -> str:
         """Why the command ends with status 1 after it said its result. Empty if it succeeded."""

@@ -252,7 +252,10 @@ def test_scores_say_on_page_command_and_api_that_the_model_was_trained_on_these_
     assert "was trained on" not in manager.get(page("score", 1, other.pk)).content.decode()
     score = ("score", "ward", "--gold", "1", "--author", of_refit.name)
     by_api = Program(world.manager).get(f"/projects/ward/scores/1/{of_refit.pk}").json()["figures"]
-    assert said in printed(*score) and told(*score)["notes_learned_from"] == by_api["notes_learned_from"] == 20
+    assert (
+        "notes_learned_from: 20" in printed(*score)
+        and told(*score)["notes_learned_from"] == by_api["notes_learned_from"] == 20
+    )
 
 
 def test_an_uploaded_file_of_a_refitted_model_says_which_notes_chose_its_iterations(trained, manager):

@@ -267,7 +267,7 @@ def test_the_command_trains_members_with_random_hold_outs(world):
     assert [each["random_split"] for each in found["models"]] == [7, 8]
     assert set(found["f1"]) >= {"entity subcategory"} and found["random_splits"]
     said = printed(*given, "--runs", 2, "--name", "it")
-    for words in ("it-1", "it-2", "held out at random with seed 7: 4.", "mean ± standard deviation"):
+    for words in ("it-1", "it-2", "random_split: 7", "held_out: 4", "entity subcategory: mean "):
         assert words in said
 
 

@@ -76,7 +76,7 @@ def test_the_command_prints_errors_before_and_after(project, version):
     assert [point[0] for point in said["curves"]["PATIENT"]] == [at / 20 for at in range(21)]
     (event,) = Event.objects.filter(verb=CALIBRATED)
     assert event.data == {"backend": "fake", "calibration": said["calibration_id"], "gold": 1} and raw_spans(run) == 60
-    assert "Calibration error (ECE): 0.4000 raw" in printed("calibrate", "ward", "--run", "fake-1", "--gold", 1)
+    assert "ece: before 0.4, " in printed("calibrate", "ward", "--run", "fake-1", "--gold", 1)
     # It works in batches and reports progress.
     told = []
     with patch.object(calibrating, "BATCH", 16):

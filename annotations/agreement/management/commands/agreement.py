@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ class Command(ProjectCommand):
         "Show the agreement of a project's annotators on their submitted, blind annotations: observed agreement, "
         "Krippendorff's alpha with its bootstrap interval, kappas, F1, and the estimated share of missed spans."
     )
-    parts: Sequence[str] = ()
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--unit", choices=list(ComparedUnit), default=ComparedUnit.TOKEN)
@@ -51,11 +50,5 @@ class Command(ProjectCommand):
         result: Json = to_jsonable_python(agreement_of(project, found, granularity, names))
         if "note" in options["per"]:
             result["per_note"] = named_notes(project, NoteTable(project, found, granularity)[:])
-        self.parts = [PER[per] for per in options["per"]]
+        self.json_only = [name for per, name in PER.items() if per not in options["per"]]
         return result | {"tokenizer": options["tokenizer"]}
-
-    def say(self, result: Json) -> str:
-        """All figures, without the breakdowns that --per does not name."""
-        return super().say(
-            {name: value for name, value in result.items() if name not in PER.values() or name in self.parts}
-        )

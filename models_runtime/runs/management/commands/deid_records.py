@@ -12,7 +12,7 @@ from annotations.models import Project, Release, User
 from annotations.records.services.files import deidentify_file
 from annotations.release.services.certificates.signing import certify
 from annotations.release.services.policies import parsed_policy, policy_named
-from models_runtime.runs.services.bulk_reading import deidentify_folder, read_records
+from models_runtime.runs.services.records import deidentify_folder, read_records
 
 
 class Command(ProjectCommand):

@@ -7,12 +7,11 @@ from annotations.core.commands import ProjectCommand
 from annotations.models import Project, User
 from models_runtime.training.services.calibration import calibrate, summary
 
-EXCLUDED = {"test": "Excluded notes of the test split", "learned": "Excluded notes that the model was trained on"}
-
 
 class Command(ProjectCommand):
     help = "Calibrate the confidence of a backend with one of its runs and a gold version. New runs use the result."
     needs = Can.MANAGE
+    json_only = ("curves",)
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--run", required=True, metavar="NAME", help="Name of the run.")
@@ -20,20 +19,3 @@ class Command(ProjectCommand):
 
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         return summary(calibrate(project=project, run=options["run"], gold=options["gold"], actor=actor))
-
-    def say(self, result: dict[str, Any]) -> str:
-        lines = [
-            f"Calibrated {result['backend']} on {result['spans']} spans of {result['run']} in {result['notes']} notes "
-            f"of gold {result['gold']}: {result['calibration']}",
-            *(f"{name}: {was['before']:.4f} raw, {was['after']:.4f} calibrated" for name, was in _errors(result)),
-        ]
-        if result["own_gold_spans"]:
-            lines.append(
-                f"{result['own_gold_spans']} gold spans were adopted from this run, so the figures are too optimistic."
-            )
-        lines += [f"{EXCLUDED[reason]}: {n}" for reason, n in result["left_out"].items() if n]
-        return "\n".join(lines)
-
-
-def _errors(result: dict[str, Any]) -> list[tuple[str, dict[str, float]]]:
-    return [("Calibration error (ECE)", result["ece"]), ("Brier score", result["brier"])]

@@ -8,10 +8,9 @@ from annotations.core.commands import ProjectCommand, add_fields
 from annotations.core.services import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
-from annotations.scores.rules.intervals import with_interval
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.training_settings import key_values
-from models_runtime.models import TrainedModel, TrainedModelState
+from models_runtime.models import TrainedModel
 from models_runtime.training.forms import TrainForm
 from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import summary
@@ -43,6 +42,7 @@ def _settings_help() -> str:
 class Command(ProjectCommand):
     help = "Train a model on a gold version. With --wait, wait for the end, and train here if there is no worker."
     needs = Can.MANAGE
+    json_only = ("epochs", "held_out_losses", "labels", "levels", "thresholds")
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
@@ -96,42 +96,3 @@ class Command(ProjectCommand):
             )
         # Not in the list of models: words of the probe may come from notes.
         return summary(model) | {"job": job.number, "probe": model.card.get("probe", [])}
-
-    def say(self, result: dict[str, Any]) -> str:
-        if "models" not in result:
-            return _line(result)
-        lines = [_line(row) for row in result["models"]]
-        if means := ", ".join(f"{level} {shown(figure)}" for level, figure in result["f1"].items()):
-            own = ", each on its own hold-out" if result["random_splits"] else ""
-            lines.append(f"F1 on the hold-out, mean ± standard deviation{own}: {means}.")
-        return "\n".join(lines)
-
-
-def _line(result: dict[str, Any]) -> str:
-    line = f"Model {result['model']} (job {result['job']}): {TrainedModelState(result['state']).label}."
-    if result["f1"] is not None:
-        f1 = with_interval(result["f1"], result["few_notes"])
-        line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
-    if result["better_rules"] is not None:
-        line += (
-            f" The built-in rules are better there (F1 {result['better_rules']:.4f}): train on more notes, or use them."
-        )
-    if result["random_split"] is not None and result["held_out"]:
-        line += f" Notes held out at random with seed {result['random_split']}: {result['held_out']}."
-    if (refit := result["refit"]) is not None:
-        line += (
-            f" Refitted on {refit['notes']} notes, the hold-out among them, for {refit['iterations']} iterations. "
-            "The figures belong to the model before."
-        )
-    if (own := result["self_training"]) is not None:
-        line += f" Also learned from {own['notes']} notes without gold, first with the labels of {own['run']}."
-    if (own := result["silver"]) is not None:
-        line += f" Also learned from {own['notes']} notes of {own['author']}, which nobody had reviewed."
-    if result["perplexity"] is not None:
-        line += f" Hold-out: perplexity {result['perplexity']:.2f}."
-    return line
-
-
-def shown(figure: dict[str, Any]) -> str:
-    """A mean with its deviation, if there is one."""
-    return f"{figure['mean']:.4f}" + (f" ± {figure['deviation']:.4f}" if figure["deviation"] is not None else "")
