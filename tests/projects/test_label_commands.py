@@ -57,6 +57,8 @@ def test_labels_are_listed_and_written_to_a_file_that_changes_nothing_when_it_is
     call_command("labels", "covid")
     assert "key c" in capsys.readouterr().out
     call_command("rename_label", "covid", "AGE", "--attributes", "Family", "Status: a | b", "--description", "=years")
+    about = {row["code"]: row["attributes"] for row in run("labels")["labels"]}["AGE"]
+    assert about == [{"name": "Family"}, {"name": "Status", "values": ["a", "b"]}]
     events, file = Event.objects.count(), tmp_path / "labels.csv"
     assert run("labels", "--write", file)["written"] == 6 and refused("labels", "--write", file)[0] == "path"
     found = run("labels", "--from", file, "--by", "mia")
