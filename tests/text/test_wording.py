@@ -21,7 +21,7 @@ ENGLISH = {
     "annotations/agreement/rules/": "reasons are stored in English; core.templatetags.reasons words them on pages",
     "annotations/formats/documents/child": "names that the closed child process may not call",
     "annotations/projects/rules.py": "the administrator's file of providers, read at start",
-    "annotations/release/rules/certificates/(layout|pdf|statements|verifying)": "the signed English document",
+    "annotations/release/rules/certificates/(layout|pdf|statements)": "the signed English document",
     "annotations/release/rules/redaction/(calendars|date_reading)": "reasons to try another reading, never shown",
     "models_runtime/backends/(listed|remote/servers)": "the administrator's settings, read at start",
     "models_runtime/backends/(llm/(prompts|evidence|published)|refining/)": "written for a language model",

@@ -10,6 +10,7 @@ from typing import Any, Final
 from annotations.formats.notes import NoteError
 from annotations.release.rules.certificates import released_files, signatures
 from annotations.text.wording import NamedValue, gettext_noop
+from annotations.text.wording import gettext as _
 
 RECORDS_MANIFEST: Final = "manifest.json"
 SIGNED: Final = ".sig"
@@ -25,8 +26,8 @@ class VerifyingTerms:
     trust: str
 
 
-COMMAND: Final = VerifyingTerms("folder", "pass it as --key")
-PAGE: Final = VerifyingTerms("zip file", "enter it as the fingerprint of the issuer's key")
+COMMAND: Final = VerifyingTerms(gettext_noop("folder"), gettext_noop("pass it as --key"))
+PAGE: Final = VerifyingTerms(gettext_noop("zip file"), gettext_noop("enter it as the fingerprint of the issuer's key"))
 
 
 class CheckState(NamedValue):
@@ -104,8 +105,8 @@ def opened_or_failed(data: bytes, verdict: Verification) -> signatures.SignedCer
         verdict.failed("signature", str(error))
         return None
     verdict.content, verdict.fingerprint = opened.content, opened.fingerprint
-    what = "PDF and the attached JSON are" if opened.is_pdf else "JSON is"
-    verdict.passed("signature", f"The signature is valid: the {what} as signed.")
+    what = _("PDF and the attached JSON are") if opened.is_pdf else _("JSON is")
+    verdict.passed("signature", _("The signature is valid: the {what} as signed.", what))
     return opened
 
 
@@ -115,13 +116,14 @@ def check_certificate(
     """Check the key, the expiry and whether a newer certificate replaces this one."""
     key = opened.fingerprint
     if key in (known.keys or ()):
-        verdict.passed("key", f"The certificate is signed by a trusted key: {key}.")
+        verdict.passed("key", _("The certificate is signed by a trusted key: {key}.", key))
     else:
-        how = "If it comes from another instance, ask its owner for the fingerprint"
+        how = _("If it comes from another instance, ask its owner for the fingerprint")
         if known.keys is None:
-            how = "Compare this fingerprint with the one that the issuer publishes"
-        message = (
-            f"The certificate is signed by a key that this instance doesn't know: {key}. {how}, and {words.trust}."
+            how = _("Compare this fingerprint with the one that the issuer publishes")
+        message = _(
+            "The certificate is signed by a key that this instance doesn't know: {key}. {how}, and {trust}.",
+            *(key, how, _(words.trust)),
         )
         verdict.failed("key", message)
     _check_expiry(opened.content, known.today, verdict)
@@ -129,32 +131,35 @@ def check_certificate(
     if known.superseded_by is not None:
         verdict.failed(
             "superseded",
-            f"Certificate {number} is superseded by certificate {known.superseded_by} of the same release. Ask the "
-            "issuer for the newer one.",
+            _(
+                "Certificate {number} is superseded by certificate {newer} of the same release. Ask the "
+                "issuer for the newer one.",
+                *(number, known.superseded_by),
+            ),
         )
     if known.withdrawn:
-        verdict.failed("withdrawn", "The release was withdrawn by its issuer.")
+        verdict.failed("withdrawn", _("The release was withdrawn by its issuer."))
     if known.has_records and known.superseded_by is None and not known.withdrawn:
-        verdict.passed("superseded", "No newer certificate replaces this one, and the release stands.")
+        verdict.passed("superseded", _("No newer certificate replaces this one, and the release stands."))
     elif not known.has_records:
-        message = "Only the issuing instance knows whether a newer certificate replaces this one."
+        message = _("Only the issuing instance knows whether a newer certificate replaces this one.")
         verdict.not_checked("superseded", message)
 
 
 def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verification) -> None:
     written = _within(content, "context").get("expires_on")
     if written is None:
-        verdict.passed("expiry", "The certificate has no expiry date.")
+        verdict.passed("expiry", _("The certificate has no expiry date."))
         return
     try:
         last = date.fromisoformat(written)
     except (TypeError, ValueError):
-        verdict.failed("expiry", "The certificate's expiry date can't be read.")
+        verdict.failed("expiry", _("The certificate's expiry date can't be read."))
         return
     if last < today:
-        verdict.failed("expiry", f"The certificate expired after {last.isoformat()}.")
+        verdict.failed("expiry", _("The certificate expired after {last}.", last.isoformat()))
     else:
-        verdict.passed("expiry", f"The certificate is valid until {last.isoformat()}.")
+        verdict.passed("expiry", _("The certificate is valid until {last}.", last.isoformat()))
 
 
 def check_files(
@@ -183,30 +188,37 @@ def check_files(
     taken = {name for name, sha256 in listed.items() if sha256 in own_hashes and name not in given}
     _check_signed(opened.fingerprint, set(given) - set(unsigned), load, verdict, words, taken)
     if renamed := set(unsigned) - released_files.certificate_names(content):
-        message = "The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf."
+        message = _("The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf.")
         verdict.failed("name", message, renamed)
     hashes, notes = _within(data, "hashes"), data.get("notes")
     rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
     found = released_files.read_released(names, load, [str(rule["label"]) for rule in rules])
     for code, wrong, message in (
-        ("extra", found.extra, f"The {words.files} holds files that belong to no released note."),
-        ("readable", found.unreadable, "Some files can't be read."),
-        ("twice", found.twice, "Some names of notes occur twice."),
+        ("extra", found.extra, _("The {files} holds files that belong to no released note.", _(words.files))),
+        ("readable", found.unreadable, _("Some files can't be read.")),
+        ("twice", found.twice, _("Some names of notes occur twice.")),
     ):
         if wrong:
             verdict.failed(code, message, wrong)
     if len(found.names) != notes:
-        message = f"The number of notes differs. In the certificate: {notes}; in the {words.files}: {len(found.names)}."
+        message = _(
+            "The number of notes differs. In the certificate: {notes}; in the {files}: {count}.",
+            *(notes, _(words.files), len(found.names)),
+        )
         verdict.failed("notes", message)
     else:
-        verdict.passed("notes", f"The {words.files} has as many notes as the certificate covers: {notes}.")
+        verdict.passed(
+            "notes", _("The {files} has as many notes as the certificate covers: {notes}.", _(words.files), notes)
+        )
     if released_files.edition_of(names, load) not in (None, hashes.get("edition", "")):
-        message = f"The {words.files} was exported from another release, or before its findings were decided again."
+        message = _(
+            "The {files} was exported from another release, or before its findings were decided again.", _(words.files)
+        )
         verdict.failed("edition", message)
     if found.texts == hashes.get("texts"):
-        verdict.passed("texts", "The names and texts of all notes are the certified ones.")
+        verdict.passed("texts", _("The names and texts of all notes are the certified ones."))
     else:
-        verdict.failed("texts", "Names or texts of notes differ from the certified ones.", _differing(names, load))
+        verdict.failed("texts", _("Names or texts of notes differ from the certified ones."), _differing(names, load))
     _check_spans(found, hashes, names, verdict)
 
 
@@ -234,10 +246,10 @@ def _check_records(
         elif _sha256(name, load) not in certified:
             wrong.add(name)
     if wrong or not any(_sha256(name, load) in certified for name in names):
-        message = f"The {words.files} holds no certified files of records, or others than those."
+        message = _("The {files} holds no certified files of records, or others than those.", _(words.files))
         verdict.failed("records", message, wrong)
     else:
-        verdict.passed("records", "The files of records are the certified ones.")
+        verdict.passed("records", _("The files of records are the certified ones."))
 
 
 def _check_signed(
@@ -255,9 +267,11 @@ def _check_signed(
     if not {released_files.MANIFEST, released_files.SIGNATURE} <= set(names):
         verdict.failed(
             "files",
-            f"The {words.files} has no signed list of its files ({released_files.MANIFEST} and "
-            f"{released_files.SIGNATURE}), so that anything but the certified notes could have been changed. Export "
-            "the release again.",
+            _(
+                "The {files} has no signed list of its files ({list} and {signature}), so that anything but the "
+                "certified notes could have been changed. Export the release again.",
+                *(_(words.files), released_files.MANIFEST, released_files.SIGNATURE),
+            ),
         )
         return
     try:
@@ -269,13 +283,13 @@ def _check_signed(
     others = set(names) - {released_files.MANIFEST, released_files.SIGNATURE}
     wrong = {name for name in others & set(listed) if _sha256(name, load) != listed[name]} | (others ^ set(listed))
     if signer != fingerprint:
-        message = f"Another key than that of the certificate signed the list of files: {signer}."
+        message = _("Another key than that of the certificate signed the list of files: {signer}.", signer)
         verdict.failed("files", message)
     elif wrong:
-        message = "These files are not as the issuer signed them: changed, missing or added."
+        message = _("These files are not as the issuer signed them: changed, missing or added.")
         verdict.failed("files", message, wrong)
     else:
-        verdict.passed("files", "All files are as the issuer signed them.")
+        verdict.passed("files", _("All files are as the issuer signed them."))
 
 
 def _sha256(name: str, load: released_files.Load) -> str:
@@ -290,22 +304,24 @@ def _check_spans(
 ) -> None:
     content = found.content
     if found.format == "text":
-        verdict.not_checked("spans", "Text files have no spans, so that spans can't be compared.")
+        verdict.not_checked("spans", _("Text files have no spans, so that spans can't be compared."))
     elif content is None:
-        verdict.failed("spans", "Some notes have no readable spans.")
+        verdict.failed("spans", _("Some notes have no readable spans."))
     elif content == hashes.get("content"):
-        verdict.passed("spans", "The spans of all notes are the certified ones.")
+        verdict.passed("spans", _("The spans of all notes are the certified ones."))
     elif found.relabeled:
         verdict.not_checked(
             "spans",
-            "Labels were written in another way than in the release (see release.json), so that spans can't be "
-            "compared.",
+            _(
+                "Labels were written in another way than in the release (see release.json), so that spans can't be "
+                "compared."
+            ),
         )
     elif "losses.csv" in names:
-        message = "The format could not hold all spans (see losses.csv), so that spans can't be compared."
+        message = _("The format could not hold all spans (see losses.csv), so that spans can't be compared.")
         verdict.not_checked("spans", message)
     else:
-        verdict.failed("spans", "The spans differ from the certified ones.")
+        verdict.failed("spans", _("The spans differ from the certified ones."))
 
 
 def _differing(names: Collection[str], load: released_files.Load) -> list[str]:
@@ -333,7 +349,7 @@ def verify(
         return verdict
     check_certificate(opened, known, verdict, words)
     if files is None:
-        verdict.not_checked("notes", "No released files were given, so the notes were not compared.")
+        verdict.not_checked("notes", _("No released files were given, so the notes were not compared."))
     else:
         check_files(opened, *files, verdict, words, data)
     return verdict
