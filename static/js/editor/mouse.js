@@ -8,6 +8,8 @@ import { Sweep } from "./sweep.js";
 
 // Milliseconds to wait after a touch: people still move the ends of the selection after lifting the finger.
 const TOUCH_REST = 350;
+// Milliseconds from which on a press may be a long one; browsers wait longer.
+const LONG = 300;
 // Pixels between the taps of a double tap.
 const TAPPED = 24;
 // Pixels between the selected text and the labels below it: room for the handles.
@@ -64,7 +66,8 @@ export class Mouse {
     this.#touch = event.pointerType === "touch";
     this.#isMouse = event.pointerType === "mouse";
     const isInNote = event.button === 0 && this.#note.contains(event.target);
-    this.#began = isInNote ? { x: event.clientX, y: event.clientY, selected: this.#touch && this.#work.layout.selected() } : null;
+    const selected = this.#touch && this.#work.layout.selected();
+    this.#began = isInNote ? { x: event.clientX, y: event.clientY, at: event.timeStamp, selected } : null;
     if (!event.target.closest(".wb-end")) this.isByFinger = false;
     if (isInNote && this.#touch) this.#sweep.begin(event, { isFinger: true });
     if (!isInNote && !event.target.closest("#palette, #side, .wb-end")) this.#work.palette.close();
@@ -74,12 +77,12 @@ export class Mouse {
     if (!this.#began || event.button !== 0) return;
     const { clientX, clientY, altKey, target } = event;
     const isDrag = Math.hypot(clientX - this.#began.x, clientY - this.#began.y) >= MOVED;
-    const before = this.#began.selected;
+    const began = this.#began;
     this.#began = null;
     const stack = stackUnder(target);
     const swept = this.#sweep.end(event);
     if (this.#touch) {
-      this.#touchEnded(swept, before, () => this.#tapped(stack, clientX, clientY, event.timeStamp));
+      this.#touchEnded(swept, began, event.timeStamp, () => this.#tapped(stack, clientX, clientY, event.timeStamp));
       return;
     }
     // The browser sets its own selection, and counts the clicks, only after this event.
@@ -88,10 +91,14 @@ export class Mouse {
     setTimeout(() => this.finishSelection(), 0); // in case no click follows, because the button was released outside the window
   }
 
-  /** After a long press the browser has selected a word, which `#touched` handles. */
-  #touchEnded(swept, before, tapped) {
+  /**
+   * After a long press the browser has selected a word, which `#touched` handles. It may also select one at a double tap, whose
+   * presses are short.
+   */
+  #touchEnded(swept, { at, selected }, now, tapped) {
     const after = this.#work.layout.selected();
-    const isLong = after && after.start < after.end && (after.start !== before?.start || after.end !== before?.end);
+    const isOther = after && after.start < after.end && (after.start !== selected?.start || after.end !== selected?.end);
+    const isLong = isOther && now - at >= LONG;
     if (swept && swept.start < swept.end) this.#pending = () => this.#finger(() => this.#take(swept, false, true));
     else if (!isLong) this.#pending = tapped;
     setTimeout(() => this.finishSelection(), 0);
