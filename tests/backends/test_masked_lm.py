@@ -41,10 +41,10 @@ def fine_tuning(base, **more):
 
 def test_its_loss_on_held_out_notes_falls_and_the_probe_shows_words_before_and_after(folder, tmp_path):
     steps = []
-    asked = {"rate": 6e-3, "batch": 4, "probe": "Acude por [MASK]. | Nombre: Anna [MASK]."}
+    asked = {"rate": 3e-3, "batch": 4, "probe": "Acude por [MASK]. | Nombre: Anna [MASK]."}
     options = {"unlabeled": MORE, "held_out": made_notes(6)[4:], "settings": asked, "report": steps.append}
-    learn_language(task_of(folder, iterations=16, **options), tmp_path / "made.zip")
-    assert [step.iteration for step in steps] == list(range(17)) and not any(step.adapting for step in steps)
+    learn_language(task_of(folder, iterations=32, **options), tmp_path / "made.zip")
+    assert [step.iteration for step in steps] == list(range(33)) and not any(step.adapting for step in steps)
     assert steps[-1].held_out_loss < 0.7 * steps[0].held_out_loss
     before, after = steps[0].probe, steps[-1].probe
     assert [filled["sentence"] for filled in before] == ["Acude por [MASK].", "Nombre: Anna [MASK]."]
