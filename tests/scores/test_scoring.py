@@ -14,6 +14,7 @@ from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_errors, score_request
 from tests import factories as make
 from tests.held import made_once
+from tests.worlds.commands import printed
 
 pytestmark = pytest.mark.django_db
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
@@ -61,6 +62,7 @@ def test_gold_that_came_from_the_author_is_counted(project):
     assert f1(project)["own_gold_spans"] == 3
     freeze(project=project, actor=None)
     assert f1(project, version=1)["own_gold_spans"] == 3
+    assert "3 gold spans were copied from" in printed("score", "p", "--gold", 1, "--author", "run:rules-1")
 
 
 def test_a_version_is_scored_as_it_was_frozen(project):

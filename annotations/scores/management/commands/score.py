@@ -12,6 +12,7 @@ from annotations.models import Project, User
 from annotations.scores.rules.published import REWRITTEN, counted_f1
 from annotations.scores.rules.rewritten import CountingRule
 from annotations.scores.rules.scorer import THRESHOLD
+from annotations.scores.selectors import copied_in_text
 from annotations.scores.services.errors import about_score
 from annotations.scores.services.scoring import score, score_request
 from annotations.text.names import MAX_OFFSET, whole
@@ -61,11 +62,16 @@ class Command(ProjectCommand):
         return {**found.table, "levels": levels, **about_score(wanted, found)}
 
     def say(self, result: dict[str, Any]) -> str:
-        """Figures without tables; of the rewritten text by one rule, with published figures of it."""
+        """Figures without tables, and why they may be too good; of the rewritten text by one rule, with published ones."""
         by_substring = self.counting == CountingRule.SUBSTRING
         self.json_only = [*TABLES, "rewritten" if by_substring else "rewritten_substring"]
         self.json_only += [] if self.attributes else ["attributes"]
-        return super().say(result | ({f"published, {REWRITTEN.source}": counted_f1()} if by_substring else {}))
+        lines = [super().say(result | ({f"published, {REWRITTEN.source}": counted_f1()} if by_substring else {}))]
+        if n := result["notes_learned_from"]:
+            lines.append(f"The model learned from {n} of these notes, so its figures are too optimistic.")
+        if n := result["own_gold_spans"]:
+            lines.append(copied_in_text(n, result["author"], merged=result["merged"]))
+        return "\n".join(lines)
 
 
 def _number(gold: str) -> int:
