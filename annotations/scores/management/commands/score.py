@@ -62,7 +62,7 @@ class Command(ProjectCommand):
         return {**found.table, "levels": levels, **about_score(wanted, found)}
 
     def say(self, result: dict[str, Any]) -> str:
-        """Figures without tables, and why they may be too good; of the rewritten text by one rule, with published ones."""
+        """Figures without tables, and why they may be too good; of the rewritten text by one rule, beside published."""
         by_substring = self.counting == CountingRule.SUBSTRING
         self.json_only = [*TABLES, "rewritten" if by_substring else "rewritten_substring"]
         self.json_only += [] if self.attributes else ["attributes"]
