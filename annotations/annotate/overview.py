@@ -84,7 +84,7 @@ def pilot(access: Access) -> list[overview.Step]:
         action = ngettext("Start a pilot of %(n)d note", "Start a pilot of %(n)d notes", wanted) % {"n": wanted}
         return [overview.Step(title, text, page, action, done=False, do="pilot")]
     shared = shared_notes(project)[:PILOT].count()
-    text = _("Annotators are at work: two of them have submitted %(n)d of %(wanted)d notes.")
+    text = _("Annotators are at work: %(n)d of %(wanted)d notes are submitted by two annotators.")
     return [overview.Step(title, text % {"n": shared, "wanted": wanted}, page, _("Show notes"), 0 < notes <= shared)]
 
 

@@ -36,10 +36,10 @@ class PlaceGroup:
 def places(access: Access, text: str) -> list[PlaceGroup]:
     """Return the places whose names contain all words of `text`, without empty groups.
 
-    Without words: pages and acts only. Notes are those whose names contain the text as it is.
+    Without words: pages and actions only. Notes are those whose names contain the text as it is.
     """
     words = text.casefold().split()
-    groups = [(_("Acts"), _acts(access, words)), (_("Pages"), _pages(access))]
+    groups = [(_("Actions"), _acts(access, words)), (_("Pages"), _pages(access))]
     if words:
         groups += [(_("Labels"), _labels(access)), (_("Jobs"), _jobs(access))]
     found = [(name, [each for each in all_of if _has(each, words)][:MOST]) for name, all_of in groups]

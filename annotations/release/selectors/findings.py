@@ -174,6 +174,7 @@ class FindingGroup:
     key: int
     count: int
     open: int
+    replaced: int
     unlabeled: int
     look: LabelLook | None
     text: str = ""
@@ -186,6 +187,10 @@ class FindingGroup:
     @property
     def decided(self) -> int:
         return self.count - self.open
+
+    @property
+    def allowed(self) -> int:
+        return self.decided - self.replaced
 
 
 def findings_of(release: Release) -> QuerySet[LeakFinding]:
@@ -218,7 +223,10 @@ def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after
     counts = {
         row["key"]: row
         for row in strings.annotate(
-            count=Count("pk"), open=Count("pk", filter=Q(decision="")), unlabeled=Count("pk", filter=unlabeled)
+            count=Count("pk"),
+            open=Count("pk", filter=Q(decision="")),
+            replaced=Count("pk", filter=Q(decision="replace")),
+            unlabeled=Count("pk", filter=unlabeled),
         )
     }
     found = {key: _some(release, key, most, after) for key in keys if key in counts}
