@@ -61,7 +61,7 @@ class PlanForm(forms.Form):
         coerce=int,
         choices=[("0", gettext_lazy("None")), ("1", gettext_lazy("In one note")), ("2", gettext_lazy("In two notes"))],
         initial="0",
-        help_text=gettext_lazy("Reading goes on until more notes with a leak are found. The sample is then larger."),
+        help_text=gettext_lazy("Reading stops when more notes have a leak. A higher number needs more notes."),
     )
 
     @property

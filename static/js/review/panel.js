@@ -102,7 +102,7 @@ export class ReviewPanel extends Panel {
     return [
       el("p", { class: "wb-quote" }, el("bdi", {}, text)),
       el("p", { class: "mute small" }, isRest ? words.hintRest : words.hintText),
-      this.#buttons(review, [label && !isRest && ["ends", words.ends(label), "", "E"], ["drop", words.letGo, "quiet", "Esc"]]),
+      this.#buttons(review, [label && !isRest && ["ends", words.ends(label), "", "e"], ["drop", words.letGo, "quiet", "Esc"]]),
     ];
   }
 
@@ -121,7 +121,7 @@ export class ReviewPanel extends Panel {
     return [
       this.#line(hint),
       el("p", { class: "mute small" }, words.why(hint)),
-      this.#buttons(review, [["accept", words.addIt, "primary", "A"], ["reject", words.notOne, "", "X"]]),
+      this.#buttons(review, [["accept", words.addIt, "primary", "a"], ["reject", words.notOne, "", "x"]]),
       el("p", { class: "mute small rv-hint" }, words.hintOther),
     ];
   }
@@ -145,11 +145,11 @@ export class ReviewPanel extends Panel {
       ...this.#doubt(suggestion),
       ...this.#conflicting(review, suggestion),
       this.#buttons(review, [
-        ["accept", removal ? words.acceptRemoval : words.accept, state === "open" ? "primary" : "", "A"],
-        ["reject", removal ? words.rejectRemoval : words.reject, removal ? "" : "danger", "X"],
+        ["accept", removal ? words.acceptRemoval : words.accept, state === "open" ? "primary" : "", "a"],
+        ["reject", removal ? words.rejectRemoval : words.reject, removal ? "" : "danger", "x"],
         suggestion.differs && ["first", words.decideLikeFirst(review.between.first), "", "="],
         suggestion.bounds && this.#attributesButton(bounds),
-        rest && ["ends", words.labelRest(rest), "", "E"],
+        rest && ["ends", words.labelRest(rest), "", "e"],
       ]),
       state === "open" && el("p", { class: "mute small rv-hint" }, removal ? words.hintRemoval : words.hint),
     ];

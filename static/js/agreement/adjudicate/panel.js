@@ -130,7 +130,7 @@ export class AdjudicationPanel extends Panel {
       data: ["location", idOf(location)],
       mark: el("span", { class: `ad-mark is-${location.consensus}` }, words.consensus[location.consensus]),
       quote: shorten(this.quote(location), 50),
-      state: [words.states[location.state], ...CAUSES.filter((kind) => location.causes.includes(kind)).map((kind) => words.causes[kind])].join(" · "),
+      state: [words.states[location.state], ...CAUSES.filter((kind) => location.causes.includes(kind)).map((kind) => words.causes[kind])].filter(Boolean).join(" · "),
     });
   }
 }

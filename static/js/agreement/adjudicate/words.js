@@ -21,7 +21,7 @@ const CONSENSUS = {
 };
 const STATES = {
   open: pgettext("a location", "open"),
-  agreed: pgettext("a location", "unanimous"),
+  agreed: "", // The mark beside it says so.
   decided: pgettext("a location", "decided"),
   changed: pgettext("a location", "check again"),
 };
