@@ -76,7 +76,7 @@ def test_decisions_by_mouse(many):
     offered = page.locator("#chosen [data-act=ends]")
     expect(offered).to_have_count(0)
     press(page, "Shift+ArrowLeft")
-    expect(offered).to_have_text("Label what was left out: Rossi E")
+    expect(offered).to_have_text("Label what was left out: Rossi e")
     # The next key still moves the end: back to the whole suggestion, then to its first word again.
     press(page, "Shift+ArrowRight")
     expect(offered).to_have_count(0)
