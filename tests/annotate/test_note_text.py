@@ -69,9 +69,11 @@ def test_a_span_over_lines_and_crossing_spans() -> None:
     pieces = re.findall(r'<span class="(span[^"]*)".*?aria-label="([^"]*)" data-span="(\d)"( data-label)?', drawn)
     two = html.escape(LABELS[1]["name"])
     assert [(piece, name, bool(chip)) for _, name, piece, chip in pieces] == [
-        ("2", two, False), ("1", "ONE", False), ("2", f"{two}, continued", True), ("1", "ONE, continued", True),
+        ("2", two, True), ("1", "ONE", True), ("2", f"{two}, continued", False), ("1", "ONE, continued", False),
     ]  # fmt: skip
-    assert ["is-continued" in classes for classes, *_ in pieces] == [True, True, False, False]
+    # A chip moves aside where another span starts at the same letter.
+    drawn = note_text("abcd", [span(1, 0, 4), span(2, 0, 2, 2), span(3, 1, 2)], LABELS)
+    assert re.findall(r'lane-(\d( is-stacked)?)"', drawn) == [("0", ""), ("1 is-stacked", " is-stacked"), ("2", "")]
 
 
 def test_a_span_whose_label_was_deleted_is_still_drawn() -> None:

@@ -143,7 +143,7 @@ class Drawing:
             span = run.spans[0]
             look, start = self._look(span, 0), span["start"]
             inside = self.written(self.text[start : run.reach])
-            yield LinePiece(start, run.reach, f"{_opening(*look, span['id'], True, True)}{inside}</span>")
+            yield LinePiece(start, run.reach, f"{_opening(*look, span['id'], True)}{inside}</span>")
             return
         placed = lanes([(span["start"], span["end"], span["label"]) for span in run.spans])
         looks = [self._look(span, lane) for span, lane in zip(run.spans, placed, strict=True)]
@@ -157,14 +157,13 @@ class Drawing:
     ) -> Iterator[str]:  # fmt: skip
         """Yield the markup of one line. A span that continues into the next segment stays in one element."""
         before: tuple[int, ...] = ()
-        for at, segment in enumerate(segments):
+        for segment in segments:
             shared = _shared(before, segment.spans)
             yield "</span>" * (len(before) - shared)
             for depth in range(shared, len(segment.spans)):
                 index = segment.spans[depth]
                 first = index in segment.starts
-                last = any(index in each.ends for each in _same_piece(segments, at, segment.spans[: depth + 1]))
-                yield _opening(*looks[index], run[index]["id"], first, last)
+                yield _opening(*looks[index], run[index]["id"], first, stacked=depth > shared)
             yield self.written(self.text[segment.start : segment.end])
             before = segment.spans
         yield "</span>" * len(before)
@@ -216,12 +215,15 @@ def _continued(name: str) -> str:
     return escape(gettext("%(label)s, continued")) % {"label": name}
 
 
-def _opening(classes: str, name: str, spoken: str, pk: int, first: bool, last: bool) -> str:
-    """Return the opening tag of a piece. The chip belongs to the span's last piece, the full name to its first."""
+def _opening(classes: str, name: str, spoken: str, pk: int, first: bool, *, stacked: bool = False) -> str:
+    """Return the opening tag of a piece. The chip and the full name belong to the span's first piece.
+
+    A stacked piece starts where the piece around it starts.
+    """
     return (
-        f'<span class="{classes}{"" if last else " is-continued"}" role="group" '
+        f'<span class="{classes}{" is-stacked" if stacked else ""}" role="group" '
         f'aria-label="{spoken if first else _continued(spoken)}" data-span="{pk:d}"'
-        + (f' data-label="{name}">' if last else ">")
+        + (f' data-label="{name}">' if first else ">")
     )
 
 
@@ -230,11 +232,3 @@ def _shared(before: Sequence[int], now: Sequence[int]) -> int:
     while count < min(len(before), len(now)) and before[count] == now[count]:
         count += 1
     return count
-
-
-def _same_piece(segments: Sequence[Segment], at: int, chain: tuple[int, ...]) -> Iterator[Segment]:
-    """Yield the segments from index `at` that lie in the element opened for the last span of `chain`."""
-    for segment in (segments[index] for index in range(at, len(segments))):
-        if segment.spans[: len(chain)] != chain:
-            return
-        yield segment

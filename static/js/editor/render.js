@@ -32,11 +32,10 @@ export function piecesOf(segments) {
     while (shared < open.length && shared < segment.spans.length && open[shared].index === segment.spans[shared]) shared += 1;
     open = open.slice(0, shared);
     for (const index of segment.spans.slice(shared)) {
-      const piece = { index, first: segment.starts.includes(index), last: false, children: [] };
+      const piece = { index, first: segment.starts.includes(index), stacked: open.length > shared, children: [] };
       (open.at(-1)?.piece ?? root).children.push(piece);
       open.push({ index, piece });
     }
-    for (const { index, piece } of open) if (segment.ends.includes(index)) piece.last = true;
     (open.at(-1)?.piece ?? root).children.push(segment);
   }
   return root.children;
@@ -182,12 +181,12 @@ export class NoteView {
       if (!piece.children) return document.createTextNode(this.#index.slice(piece.start, piece.end));
       const look = looks[piece.index];
       const node = document.createElement("span");
-      node.className = piece.last ? look.classes : `${look.classes} is-continued`;
+      node.className = piece.stacked ? `${look.classes} is-stacked` : look.classes;
       node.setAttribute("role", "group");
       node.setAttribute("aria-label", piece.first ? look.spoken : words.continued(look.spoken));
       node.dataset.span = look.key;
-      if (piece.last) node.dataset.label = look.name;
-      if (piece.last && look.instead !== undefined) node.dataset.instead = look.instead;
+      if (piece.first) node.dataset.label = look.name;
+      if (piece.first && look.instead !== undefined) node.dataset.instead = look.instead;
       node.append(...this.#nodes(piece.children, looks));
       return node;
     });
@@ -199,7 +198,7 @@ function signatureOf(piece, looks) {
   if (!piece.children) return `${piece.start}-${piece.end}`;
   const { key, name, spoken, classes, instead = "" } = looks[piece.index];
   const inside = piece.children.map((child) => signatureOf(child, looks)).join();
-  return `${key}/${name}/${spoken}/${classes}/${instead}/${+piece.first}${+piece.last}[${inside}]`;
+  return `${key}/${name}/${spoken}/${classes}/${instead}/${+piece.first}[${inside}]`;
 }
 
 /** How many items two lists have in common at their start, and at their end. */

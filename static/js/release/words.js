@@ -11,7 +11,7 @@ export const words = {
     replace: (quote) => interpolate(gettext("Replaced: %(quote)s"), { quote }),
     allow: (quote) => interpolate(gettext("Allowed: %(quote)s"), { quote }),
     accept: (quote) => interpolate(gettext("Accepted: %(quote)s"), { quote }),
-    dismiss: (quote) => interpolate(gettext("No identifier: %(quote)s"), { quote }),
+    dismiss: (quote) => interpolate(gettext("Not an identifier: %(quote)s"), { quote }),
     undo: (quote) => interpolate(gettext("Open again: %(quote)s"), { quote }),
   },
   keys: {
@@ -28,7 +28,7 @@ export const words = {
     before: gettext("Previous leak"),
     replace: gettext("Replace in the released text"),
     accept: gettext("Accept: the leak stays, and the certificate names it"),
-    dismiss: gettext("No identifier: not a leak"),
+    dismiss: gettext("Not an identifier: not a leak"),
     undo: gettext("Undo, or the last answer"),
     open: gettext("Open the note"),
   },

@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from annotations.models import Label
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press
 from tests.browser.widths import chrome_faults
@@ -133,3 +134,43 @@ def test_the_text(walk_over):
     expect(first).to_have_role("group")
     expect(first).to_have_accessible_name("PATIENT")
     expect(page.locator("#note")).to_have_accessible_name(re.compile("^Text of"))
+
+
+LONG = "RELATIVE_OR_CONTACT_PERSON"
+PLACE = """function () {
+    const { left, right } = this.getClientRects()[0];
+    return [this.matches(":dir(rtl)"), left, right];
+}"""
+
+
+def chips(page: Page) -> list[tuple[bool, float, float, float, float]]:
+    """For each span: whether its line runs from right to left, then left and right edge of its text and of its chip."""
+    session = page.context.new_cdp_session(page)
+    found, waiting = [], [session.send("DOM.getDocument", {"depth": -1})["root"]]
+    while waiting:
+        node = waiting.pop()
+        waiting += node.get("children", [])
+        if "data-label" in node.get("attributes", []):
+            drawn = session.send("DOM.getBoxModel", {"nodeId": node["pseudoElements"][0]["nodeId"]})["model"]["border"]
+            resolved = session.send("DOM.resolveNode", {"nodeId": node["nodeId"]})["object"]["objectId"]
+            asked = {"objectId": resolved, "functionDeclaration": PLACE, "returnByValue": True}
+            found.append((*session.send("Runtime.callFunctionOn", asked)["result"]["value"], drawn[0], drawn[2]))
+    return found
+
+
+def test_a_chip_begins_over_its_span_and_stays_in_the_text(world, page_of, live):
+    """At both edges of a narrow text, with a long name, from right to left, and where one span follows another."""
+    Label.objects.filter(pk=make.label_of(world.project, "CITY").pk).update(name=LONG)
+    text = "Rossi A 5 " + "parola " * 20 + "\nרבקה כהן, בת 54"
+    words = [(*word.span(), "DATE" if word[0] == "A" else LONG) for word in re.finditer(r"\w+", text)]
+    note = make.make_note(world.project, text, "chips", annotators=[world.ann])
+    make.make_set(note, world.ann, words)
+    page = page_of(world.ann)
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        open_note(page, live, note)
+        edges, found = box(page, "#scroll"), chips(page)
+        assert len(found) == len(words)
+        for is_left, left, right, chip_left, chip_right in found:
+            assert abs(chip_right - right if is_left else chip_left - left) < 1
+            assert edges["x"] <= chip_left < chip_right <= edges["x"] + edges["width"]

@@ -144,10 +144,10 @@ test("the ends of a span move by tokens, even from inside a token, and never pas
 test("a span that continues stays one piece; crossing spans are cut", () => {
   const spans = [{ start: 0, end: 11 }, { start: 0, end: 5 }, { start: 6, end: 15 }];
   const [{ segments }] = segmentLines(TEXT, spans);
-  const shape = (nodes) => nodes.map((node) => (node.children ? [node.index, node.first, node.last, shape(node.children)] : TEXT.slice(node.start, node.end)));
+  const shape = (nodes) => nodes.map((node) => (node.children ? [node.index, node.first, node.stacked, shape(node.children)] : TEXT.slice(node.start, node.end)));
   assert.deepEqual(shape(piecesOf(segments)), [
-    [0, true, true, [[1, true, true, ["Mario"]], " ", [2, true, false, ["Rossi"]]]],
-    [2, false, true, [", 54"]],
+    [0, true, false, [[1, true, true, ["Mario"]], " ", [2, true, false, ["Rossi"]]]],
+    [2, false, false, [", 54"]],
     " anni",
   ]);
 });
