@@ -221,7 +221,10 @@ export class Ends {
       work.selectText(drag.bounds.start, drag.bounds.end, { exact: true });
       work.openPalette(false);
     }
-    this.#dragged = drag.moved;
+    // The handles are hidden now, so that the click of a finger may meet the text instead: it is passed on here.
+    const isTap = !drag.moved && event.pointerType === "touch";
+    if (isTap) this.#workbench.mouse.clickThrough(event);
+    this.#dragged = drag.moved || isTap;
   }
 
   #dragged = false;

@@ -116,8 +116,10 @@ export class Mouse {
     const under = document.elementFromPoint(clientX, clientY);
     if (!under || !this.#note.contains(under)) return;
     this.#work.layout.clear();
-    if (this.#touch) this.#tapped(stackUnder(under), clientX, clientY, timeStamp);
-    else this.#handle(null, stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
+    if (this.#touch) {
+      this.#pending = () => this.#tapped(stackUnder(under), clientX, clientY, timeStamp);
+      setTimeout(() => this.finishSelection(), 0);
+    } else this.#handle(null, stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
   }
 
   #handle(selection, stack, { exact, clicks, x, y }) {
