@@ -26,7 +26,7 @@ def redis(monkeypatch):
         def ping(self):
             return True
 
-    monkeypatch.setattr(relay, "connection", Answering)
+    monkeypatch.setattr(relay, "redis_connection", Answering)
     monkeypatch.setattr(relay, "states", lambda queue: state["alive"])
     return state
 
