@@ -14,6 +14,7 @@ use it: before such a test, the transaction of the module is rolled back, and `f
 
 import copy
 from collections.abc import Callable, Iterator
+from inspect import Parameter, Signature
 from typing import Any, TypeVar
 
 import pytest
@@ -56,18 +57,23 @@ def fresh(made: World | None, build: Callable[[], World]) -> World:
     return copy.deepcopy(made) if OPEN and made is not None else build()
 
 
-def made_once(build: Callable[[], World]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return both fixtures. The module must name the first one `made`: `made, world = made_once(build_world)`."""
+def made_once(build: Callable[[], World], *needs: str, name: str = "made") -> tuple[Callable[..., Any], ...]:
+    """Return both fixtures. The module must give the first one this name: `made, world = made_once(build_world)`.
+
+    The world's fixture also asks for the fixtures `needs`.
+    """
 
     @pytest.fixture(scope="module")
     def made(once: Callable[[Callable[[], World]], World | None]) -> World | None:
         return once(build)
 
-    @pytest.fixture
-    def world(made: World | None, db: None) -> World:
-        return fresh(made, build)
+    def world(**fixtures: Any) -> World:
+        return fresh(fixtures[name], build)
 
-    return made, world
+    # pytest asks for the fixtures that the signature names.
+    asked = [Parameter(one, Parameter.KEYWORD_ONLY) for one in (name, "db", *needs)]
+    world.__signature__ = Signature(asked)  # type: ignore[attr-defined]
+    return made, pytest.fixture(world)
 
 
 def has_transactions(item: pytest.Item) -> bool:

@@ -10,7 +10,7 @@ from annotations.core.changes import ChangeRefused, read_change
 from annotations.models import Document, Event, Label, Project, Span, User
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 PARTS = [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")]
@@ -92,11 +92,4 @@ def make_world() -> SimpleNamespace:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def made_world(once):
-    return once(make_world)
-
-
-@pytest.fixture
-def world(made_world, db) -> SimpleNamespace:
-    return fresh(made_world, make_world)
+made_world, world = made_once(make_world, name="made_world")

@@ -11,7 +11,7 @@ from fpdf import FPDF
 from annotations.core.stored_files import open_stored
 from annotations.exchange.services import staged
 from annotations.exchange.services.importing import run_import
-from annotations.models import Import, Job, JobState, LabelMapping, MappedLabel, Project, Span, StoredFile
+from annotations.models import Document, Import, Job, JobState, LabelMapping, MappedLabel, Project, Span, StoredFile
 from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto a Torino.\n"
@@ -25,6 +25,10 @@ def brat(name="a", text=TEXT, ann=ANN):
 def spans_of(kind="gold"):
     rows = Span.objects.filter(annotation_set__author__kind=kind).order_by("start")
     return [(s.start, s.end, s.label.code) for s in rows.select_related("label")]
+
+
+def names():
+    return list(Document.objects.order_by("id").values_list("name", flat=True))
 
 
 def codes(report):

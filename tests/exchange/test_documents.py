@@ -20,7 +20,7 @@ from annotations.formats.documents.extracting import DocumentsFormat, Extractor
 from annotations.formats.notes import NoteSource, ParsedNote, Problem
 from annotations.models import Assignment, Document, DocumentSource, Event, Import, StoredFile
 from annotations.ops.services.erasing import delete_note, erase_patient, note_preview
-from tests.exchange.brat_files import page_of, pdf, run_until, word
+from tests.exchange.brat_files import names, page_of, pdf, run_until, word
 from tests.exchange.brat_files import stage as stage_files
 from tests.factories import make_set
 from tests.formats.documents.helpers import tarred
@@ -37,19 +37,9 @@ PDF = pdf("First page of Anna Neri.", "Second page.")
 DOCX = word("Ugo Rossi came on Monday.", "He left.")
 
 
-@pytest.fixture
-def empty(world):
-    Document.objects.all().delete()
-    return world
-
-
 def stage(world, files, **options):
     content = io.BytesIO(zip_of(files))
     return stage_files(world.project, content, **{"format": "auto", "written_as": "", "actor": world.mia} | options)
-
-
-def names():
-    return list(Document.objects.order_by("id").values_list("name", flat=True))
 
 
 def upload(client, files, **chosen):

@@ -11,9 +11,6 @@ from annotations.core.services import ServiceError
 from annotations.exchange.events import NOTES_EXPORTED
 from annotations.exchange.services.exporting import export_to_path
 from annotations.exchange.services.label_mappings import labels_of_mapping
-from annotations.formats import FORMATS
-from annotations.formats.base import LabelFinder, LoadedFiles
-from annotations.formats.notes import NoteError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, JobState, MappedLabel, StoredFile
@@ -147,23 +144,6 @@ def test_frozen_gold_of_a_merged_label_is_written_as_its_target(gold, tmp_path):
     labels = labels_of_mapping(gold.mapping)
     report = export_to_path(project=gold.project, out=tmp_path / "out", format="brat", set_spec="gold:1", labels=labels)
     assert report["labels"]["written"] == {"NAME": 1, "PLACE": 2}
-
-
-@pytest.mark.parametrize("format", [name for name in FORMATS if name != "text"])
-def test_every_format_writes_and_reads_the_codes(gold, tmp_path, format):
-    labels, out = labels_of_mapping(gold.mapping), tmp_path / "out"
-    report = export_to_path(project=gold.project, out=out, format=format, set_spec="gold", labels=labels)
-    assert report["labels"]["written"] == WRITTEN
-    files = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    groups, _strays = FORMATS[format].group(files)
-    accepted = {code: code for code in WRITTEN}
-    notes = [
-        note for group in groups for note in FORMATS[format].read_many(group, LoadedFiles(files.__getitem__), accepted)
-    ]
-    assert not [note for note in notes if isinstance(note, NoteError)]
-    spans = {(span.start, span.end, span.label) for note in notes for span in note.spans or ()}
-    assert spans == {(0, 11, "NAME"), (31, 41, "WHEN"), (44, 50, "PLACE")}
-    assert LabelFinder(accepted)("name") == "NAME"
 
 
 def test_the_command_takes_a_mapping_and_words_that_win(gold, tmp_path, export):

@@ -12,7 +12,7 @@ from annotations.core.services import ServiceError, silent
 from annotations.exchange.services import reading, staged
 from annotations.exchange.services.importing import import_files, run_import
 from annotations.models import Document, Import, Span
-from tests.exchange.brat_files import run_until
+from tests.exchange.brat_files import names, run_until
 from tests.exchange.brat_files import stage as stage_files
 from tests.worlds.checks import check_page
 from tests.worlds.managing import staged as staged_by
@@ -30,16 +30,6 @@ def stage(world, data, **options):
     return stage_files(
         world.project, content, **{"format": "auto", "take_duplicates": True, "actor": world.mia} | options
     )
-
-
-def names():
-    return list(Document.objects.order_by("id").values_list("name", flat=True))
-
-
-@pytest.fixture
-def empty(world):
-    Document.objects.all().delete()
-    return world
 
 
 def test_a_file_of_many_notes_is_previewed_and_imported(empty, monkeypatch):

@@ -124,6 +124,8 @@ def test_two_clicks_stage_one_import(mia):
     assert staged(upload(mia, {"a.txt": b"one"})) == first
     assert StoredFile.objects.count() == 1
     assert staged(upload(mia, {"a.txt": b"one"}, language="es")) != first
+    brats = [staged(upload(mia, NAMED, **GOLD, **more)) for more in ({}, {"repair_offsets": "on"}, {})]
+    assert brats[0] == brats[2] != brats[1]
 
 
 # Uploads, pasted texts and zips that are refused as a whole, and the names of files inside a zip.

@@ -141,11 +141,6 @@ def test_only_brat_with_an_author_offers_the_option(mia):
         assert 'value="repair"' not in html
 
 
-def test_the_same_upload_with_another_choice_is_another_import(mia):
-    rows = [staged(upload(mia, FILES, **GOLD, **more)) for more in ({}, {"repair_offsets": "on"}, {})]
-    assert rows[0] == rows[2] != rows[1]
-
-
 def test_the_command(world, tmp_path, capsys):
     for name, data in FILES.items():
         (tmp_path / name).write_bytes(data)

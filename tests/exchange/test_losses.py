@@ -13,8 +13,7 @@ from annotations.exchange.services.exporting import LISTED
 from annotations.exchange.services.importing import import_path
 from annotations.exchange.services.staged import start_export
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Event, Label, Span, StoredFile
-from annotations.ops.services.erasing import erase_patient
+from annotations.models import Document, Event, Label, Span
 from tests import factories as make
 from tests.exchange.brat_files import files_of
 from tests.held import made_once
@@ -79,10 +78,3 @@ def test_the_job_stores_the_first_losses_and_the_archive_lists_all(exported):
     assert rows[-1] == last | {"label": "PATIENT", "reason": REASON}
     manifest = json.loads(exported.files["export.json"])
     assert (len(manifest["losses"]), manifest["loss_count"]) == (LISTED, MANY)
-
-
-def test_erasing_a_patient_deletes_the_list_with_the_archive(exported):
-    erase_patient(project=exported.project, patient_id=f"P-{MANY // 2}", actor=None)
-    assert not StoredFile.objects.filter(pk=exported.job.result["file_id"]).exists()
-    exported.job.refresh_from_db()
-    assert NAME not in json.dumps(exported.job.result)

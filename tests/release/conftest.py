@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-
 from annotations.models import Author, AuthorKind, Document, Label, Project, Span
 from annotations.projects.services.projects import create_project
 from tests import factories as make
@@ -84,10 +82,4 @@ def make_ward():
     return SimpleNamespace(project=project, manager=manager, notes=notes)
 
 
-made, held_ward = made_once(make_ward)
-
-
-@pytest.fixture
-def ward(held_ward, no_redis):
-    """The project of `make_ward`, made once for the module."""
-    return held_ward
+made, ward = made_once(make_ward, "no_redis")

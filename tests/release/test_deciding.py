@@ -12,7 +12,7 @@ from annotations.release.services.starting import outdated, prepare_again
 from annotations.release.services.surrogates.editing import change
 from annotations.release.services.surrogates.makers import MakerKind, RulesMaker
 from tests.factories import make_member
-from tests.held import fresh
+from tests.held import made_once
 from tests.release.conftest import add_note, new_project
 from tests.worlds.checks import check_page, refused
 from tests.worlds.released import make_release, make_released_clinic
@@ -35,14 +35,7 @@ def make_three():
     return release
 
 
-@pytest.fixture(scope="module")
-def made_release(once):
-    return once(make_three)
-
-
-@pytest.fixture
-def release(made_release, db, no_redis):
-    return fresh(made_release, make_three)
+made_release, release = made_once(make_three, "no_redis", name="made_release")
 
 
 @pytest.fixture
@@ -208,14 +201,7 @@ def make_edited():
     return clinic
 
 
-@pytest.fixture(scope="module")
-def made_edited(once):
-    return once(make_edited)
-
-
-@pytest.fixture
-def edited(made_edited, db):
-    return fresh(made_edited, make_edited)
+made_edited, edited = made_once(make_edited, name="made_edited")
 
 
 def texts():

@@ -11,7 +11,7 @@ from annotations.agreement.services.plan import Act, Request, ShownLocation
 from annotations.core.services import ServiceError
 from annotations.models import Span
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 NAME, SURNAME, AGE, DATE, CITY, DOCTOR = (0, 11), (6, 11), (13, 15), (31, 41), (44, 50), (61, 68)
@@ -39,14 +39,7 @@ def make_world():
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def made_adjudication(once):
-    return once(make_world)
-
-
-@pytest.fixture
-def world(made_adjudication, db):
-    return fresh(made_adjudication, make_world)
+made_adjudication, world = made_once(make_world, name="made_adjudication")
 
 
 def state(world):

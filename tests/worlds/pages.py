@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotations.models import User
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 
@@ -30,15 +30,7 @@ def signed_in(user: User, **options: object) -> Client:
     return client
 
 
-@pytest.fixture(scope="module")
-def made_world(once) -> SimpleNamespace | None:
-    return once(make_world)
-
-
-@pytest.fixture
-def world(made_world: SimpleNamespace | None, db: None) -> SimpleNamespace:
-    """The world of `make_world`, made once for the module."""
-    return fresh(made_world, make_world)
+made_world, world = made_once(make_world, name="made_world")
 
 
 @pytest.fixture

@@ -3,15 +3,13 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from annotations.jobs.runner import run as run_job
 from annotations.models import Label, Project, Release, Span, User
 from annotations.projects.services.projects import create_project
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 
 # Each note: name, patient, text, and the labeled strings, each at its first occurrence.
 NOTES: list[tuple[str, str, str, list[tuple[str, str]]]] = [
@@ -65,12 +63,4 @@ def make_released_clinic() -> SimpleNamespace:
     return made
 
 
-@pytest.fixture(scope="module")
-def made_clinic(once) -> SimpleNamespace | None:
-    return once(make_released_clinic)
-
-
-@pytest.fixture
-def clinic(made_clinic: SimpleNamespace | None, db: None) -> SimpleNamespace:
-    """The project of `make_released_clinic`, made once for the module."""
-    return fresh(made_clinic, make_released_clinic)
+made_clinic, clinic = made_once(make_released_clinic, name="made_clinic")

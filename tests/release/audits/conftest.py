@@ -1,5 +1,3 @@
-import pytest
-
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.audited import audited_world
@@ -15,10 +13,4 @@ def make_ward():
     return ward
 
 
-made, held_ward = made_once(make_ward)
-
-
-@pytest.fixture
-def ward(held_ward, no_redis):
-    """The project of `make_ward`, made once for the module."""
-    return held_ward
+made, ward = made_once(make_ward, "no_redis")
