@@ -110,16 +110,3 @@ def test_a_right_that_ends_holds_for_the_next_span(note, saver):
         Project.objects.filter(pk=note.project_id).update(**change)
         assert save(saver, note, 6, 11).status_code == 403
     assert Span.objects.count() == 1
-
-
-def test_a_token_of_one_project_saves_in_no_other_one_of_the_person(note, saver):
-    other = make_note(make_project("other"), annotators=[note.assignments.get().user])
-    path = f"/projects/other/notes/{other.pk}/annotations"
-    for role in (Role.ANNOTATOR, Role.VIEWER):
-        # As for a person who is no member: also where the person's own role would be answered with 403.
-        Membership.objects.update_or_create(
-            project=other.project, user=note.assignments.get().user, defaults={"role": role}
-        )
-        assert save(saver, other, 0, 5).status_code == 404
-        assert saver.get(path).status_code == 404
-    assert not Span.objects.exists()

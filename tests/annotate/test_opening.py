@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from annotations import models
 from annotations.annotate.selectors.worklist import typical_minutes
-from annotations.models import AnnotationSet, Assignment, AssignmentState, Event, Flag, Label, PersonalKey
 from tests import factories as make
 from tests.annotate.conftest import create
 from tests.annotate.test_views import client_of, post, url
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 def verbs() -> list[str]:
-    return list(Event.objects.values_list("verb", flat=True))
+    return list(models.Event.objects.values_list("verb", flat=True))
 
 
 def test_the_page_and_the_data_hold_the_same(world: SimpleNamespace) -> None:
@@ -48,11 +48,11 @@ def test_labels_come_with_the_spans_where_they_are_others(world: SimpleNamespace
     first = stamp()
     assert "labels" not in client.get(f"{spans}&labels={first}").json()
     assert "labels" not in client.get(spans).json()
-    PersonalKey.objects.create(user=world.ann, label=make.label_of(world.project, "AGE"), key="7")
+    models.PersonalKey.objects.create(user=world.ann, label=make.label_of(world.project, "AGE"), key="7")
     now = client.get(f"{spans}&labels={first}").json()
     assert [label["name"] for label in now["labels"] if label["key"] == "7"] == ["AGE"]
     assert now["labels_stamp"] == stamp() != first
-    Label.objects.filter(pk=world.labels["AGE"]).update(name="YEARS")
+    models.Label.objects.filter(pk=world.labels["AGE"]).update(name="YEARS")
     assert stamp() not in (first, now["labels_stamp"])
 
 
@@ -65,7 +65,7 @@ def test_opening_a_note_is_recorded_when_it_is_shown(world: SimpleNamespace) -> 
     assert "spans" not in client.get(url(world, "spans") + "?version=0&opened=1").json()
     client.get(url(world, "note_data"))
     assert verbs() == ["note.fetched", "note.read", "note.read"]
-    assert not AnnotationSet.objects.exists()
+    assert not models.AnnotationSet.objects.exists()
 
 
 def work_of(world: SimpleNamespace, pk: int) -> Any:
@@ -82,7 +82,7 @@ def test_the_notes_around_and_the_next_to_do(world: SimpleNamespace) -> None:
     assert (rev["next_open"], rev["total"]) == (None, 0)
     notes = [world.note, *(make.make_note(world.project, annotators=[world.ann]) for _ in range(40))]
     ids = [note.pk for note in notes]
-    Assignment.objects.filter(user=world.ann, document__in=notes[3:38]).update(state=AssignmentState.DONE)
+    models.Assignment.objects.filter(user=world.ann, document__in=notes[3:38]).update(state=models.AssignmentState.DONE)
     work = work_of(world, ids[2])
     first = {"id": ids[0], "name": "caso-001", "state": "open", "flagged": False, "url": url(world, "annotate")}
     assert work["notes"][0] == first
@@ -99,9 +99,11 @@ def test_the_notes_around_and_the_next_to_do(world: SimpleNamespace) -> None:
 def test_flagged_notes_are_marked_as_far_as_one_may_know(world: SimpleNamespace) -> None:
     second = make.make_note(world.project, annotators=[world.ann, world.ben])
     third = make.make_note(world.project, annotators=[world.ann])
-    Flag.objects.create(document=world.note, user=world.ann, reason=Flag.Reason.UNSURE)
-    Flag.objects.create(document=second, user=world.ben, reason=Flag.Reason.UNSURE)
-    Flag.objects.create(document=third, user=world.ann, reason=Flag.Reason.UNSURE, cleared_at=timezone.now())
+    models.Flag.objects.create(document=world.note, user=world.ann, reason=models.Flag.Reason.UNSURE)
+    models.Flag.objects.create(document=second, user=world.ben, reason=models.Flag.Reason.UNSURE)
+    models.Flag.objects.create(
+        document=third, user=world.ann, reason=models.Flag.Reason.UNSURE, cleared_at=timezone.now()
+    )
 
     def flagged(who: Any) -> list[int]:
         notes = client_of(who).get(url(world, "note_data")).json()["work"]["notes"]
@@ -161,5 +163,54 @@ def test_the_pace_is_ones_own_and_of_this_project(world: SimpleNamespace) -> Non
         post(client, url(world, "submit", pk=note.pk), {})
     assert work_of(world, world.note.pk)["pace"] == "3 today · less than a minute per note"
     assert "3 today · less" in client.get(url(world, "annotate")).content.decode()
-    AnnotationSet.objects.update(submitted_at=timezone.now() - timedelta(days=2))
+    models.AnnotationSet.objects.update(submitted_at=timezone.now() - timedelta(days=2))
     assert work_of(world, world.note.pk)["pace"] == "less than a minute per note"
+
+
+# ── Candidates of the rules, and strings that the person labeled before ──────────────────────────────────────────────
+
+
+SEEN = "Seen by Dr. van den Berg on 07/04/2017. Mrs Mary Smith, 54 years, lives in Boston."
+BERG, MARY = (SEEN.index(name) for name in ("van den Berg", "Mary Smith"))
+
+
+def note_of(world: SimpleNamespace) -> models.Document:
+    return make.make_note(world.project, SEEN, annotators=[world.ann, world.ben], language="en")
+
+
+def offered(world: SimpleNamespace, user: models.User, note: models.Document) -> dict[str, Any]:
+    answer = client_of(user).get(url(world, "candidates", pk=note.pk))
+    assert answer.status_code == 200
+    return dict(answer.json())
+
+
+def test_the_rules_propose_only_if_the_project_says_so(world: SimpleNamespace) -> None:
+    note = note_of(world)
+    nothing = {"candidates": [], "strings": [], "shown": False, "person": world.ann.pk}
+    assert offered(world, world.ann, note) == nothing
+    models.Project.objects.update(candidates=True)
+    answer = offered(world, world.ann, note)
+    names = dict(models.Label.objects.values_list("pk", "name"))
+    found = [(SEEN[start:end], names[label]) for start, end, label in answer["candidates"]]
+    assert answer["shown"] and ("Mary Smith", "PATIENT") in found and ("van den Berg", "DOCTOR") in found
+    assert found == sorted(found, key=lambda each: SEEN.index(each[0]))
+    # What is annotated with candidates in sight is not blind.
+    change = create(note, world.labels, "Seen", "DOCTOR")
+    assert post(client_of(world.ann), url(world, "changes", pk=note.pk), change).status_code == 200
+    assert not models.AnnotationSet.objects.get().blind
+
+
+def test_strings_are_those_of_the_same_person_in_other_notes(world: SimpleNamespace) -> None:
+    note, *others = (note_of(world) for _ in range(3))
+    berg, mary = (BERG, BERG + 12, "DOCTOR"), (MARY, MARY + 10, "PATIENT")
+    for other, spans in zip(others, ([berg], [berg, mary]), strict=True):
+        make.make_set(other, world.ann, spans=spans)
+    make.make_set(note, world.ben, spans=[(*mary[:2], "DOCTOR")])
+    make.make_set(note, world.ann, spans=[(0, 4, "PATIENT")])
+    doctor, patient = world.labels["DOCTOR"], world.labels["PATIENT"]
+    wanted = [["van den Berg", doctor, 2], ["Mary Smith", patient, 1]]
+    assert offered(world, world.ann, note)["strings"] == wanted
+    # A note that the person may no longer open says nothing any more, and another person's work never does.
+    others[1].assignments.filter(user=world.ann).update(state="released")
+    assert offered(world, world.ann, note)["strings"] == [["van den Berg", doctor, 1]]
+    assert offered(world, world.ben, others[0])["strings"] == [["Mary Smith", doctor, 1]]

@@ -1,6 +1,5 @@
 """Annotation sets that begin from a run's spans, where the project says so; agreement leaves them out."""
 
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -170,15 +169,3 @@ def test_only_a_submitted_set_of_the_run_within_the_limits_counts(
     make.make_set(nothing, seeded.run, submitted=True)
     assert started(seeded, pk=nothing.pk)["seeded"]
     assert annotation_sets(seeded).get().seeded
-
-
-@pytest.mark.django_db(transaction=True)
-def test_two_tabs_start_it_once(seeded: SimpleNamespace, at_once: Any) -> None:
-    calls = [partial(post, client_of(seeded.ann), url(seeded, "start_annotations"), {}) for _ in range(3)]
-    change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)
-    *starts, changed = at_once(*calls, partial(post, client_of(seeded.ann), url(seeded, "changes"), change))
-    assert [answer.status_code for answer in starts] == [200] * 3
-    assert {answer.json()["seeded"] for answer in starts} == {SEEDED}
-    assert (changed.status_code, changed.json()["version"], len(changed.json()["spans"])) == (200, 2, 3)
-    assert annotation_sets(seeded).get().spans.count() == 3
-    assert Event.objects.filter(verb="set.seeded").count() == 1

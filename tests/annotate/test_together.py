@@ -11,12 +11,12 @@ from django.test import Client
 from django.urls import reverse
 from hypothesis import settings
 
-from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Span, User
+from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Label, Project, Span, User
+from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
-from tests.annotate.conftest import TEXT, alter, create, label_ids, step
+from tests.annotate.conftest import PARTS, TEXT, alter, create, label_ids, many, step
 
 pytestmark = pytest.mark.both_databases
-
 # Few in `make test`, which tries them on both databases, and more at night.
 TRIALS = max(2, settings.default.max_examples // 15)
 
@@ -53,7 +53,7 @@ def check(note: Document, user: User, spans: int, events: int) -> None:
     """The rows, the log and the version of the set agree."""
     annotation_set = AnnotationSet.objects.get(document=note, author__user=user)
     assert annotation_set.spans.count() == spans
-    assert Event.objects.filter(annotation_set_id=annotation_set.pk, verb__startswith="span.").count() == events
+    assert Event.objects.filter(annotation_set_id=annotation_set.pk, verb__startswith="span").count() == events
     assert annotation_set.version == events
     assert Author.objects.filter(user=user).count() == 1
 
@@ -130,3 +130,97 @@ def test_eight_clients_lose_and_double_nothing(world: SimpleNamespace, at_once: 
     assert done == [[200] * each] * 8
     for user, note in pairs:
         check(note, user, each, each)
+
+
+# ── While labels are merged and annotations are started ──
+
+
+def many_of(world: SimpleNamespace, note: Document, parts: Any = PARTS) -> dict[str, Any]:
+    return many(SimpleNamespace(**vars(world) | {"note": note}), parts)
+
+
+def test_the_same_many_posted_twice_at_once(world: SimpleNamespace, at_once: Any) -> None:
+    for note in notes_of(world):
+        posts = [poster(world.ann, note) for _ in range(2)]
+        data = many_of(world, note)
+        answers = all_done(at_once(*(partial(post, data) for post in posts)))
+        assert answers[0].json()["made"] == answers[1].json()["made"]
+        check(note, world.ann, 4, 1)
+
+
+@pytest.fixture
+def merges(world: SimpleNamespace) -> Callable[[], tuple[int, Callable[[], Any]]]:
+    """Make a label; return its id and a function that merges it into CITY."""
+
+    def make_one() -> tuple[int, Callable[[], Any]]:
+        project = Project.objects.get(pk=world.project.pk)
+        target = make.label_of(project, "CITY")
+        name = f"T{Label.objects.count()}"
+        source = add_label(label_set=project.label_set, category=target.category, name=name, actor=None)
+        return source.pk, lambda: merge_labels(source=source, target=target, actor=None)
+
+    return make_one
+
+
+def test_many_while_their_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
+    for trial, note in enumerate(notes_of(world)):
+        label, merge = merges()
+        data = many_of(world, note)
+        for each in data["spans"][:3]:
+            each["label"] = label
+        calls = [partial(poster(world.ann, note), data), merge]
+        made, _ = at_once(*(calls if trial % 2 else calls[::-1]))[:: 1 if trial % 2 else -1]
+        all_done([made])
+        assert AnnotationSet.objects.get(document=note).spans.count() == 4
+        assert not Span.objects.filter(label_id=label).exists()
+
+
+def test_one_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
+    for trial, note in enumerate(notes_of(world)):
+        label, merge = merges()
+        post = poster(world.ann, note)
+        if trial % 2:
+            shown = post(create(note, world.labels, "Torino", "AGE")).json()["span"]
+            data = alter("relabel", shown, label=label)
+        else:
+            data = create(note, {"NEW": label}, "Torino", "NEW")
+        made, _ = at_once(partial(post, data), merge)
+        all_done([made])
+        assert AnnotationSet.objects.get(document=note).spans.get().label_id == world.labels["CITY"]
+
+
+def test_a_note_opened_in_two_tabs_is_started_once(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    Project.objects.update(seed_from=run)
+    for trial, note in enumerate(notes_of(world)):
+        label, merge = merges()
+        made = make.make_set(note, run, [(0, 11, "PATIENT"), (13, 15, "AGE")], submitted=True)
+        Span.objects.create(annotation_set=made, start=20, end=24, label_id=label)
+        calls = [partial(poster(world.ann, note, "start_annotations"), {}) for _ in range(2)]
+        if trial % 2:
+            calls.append(merge)
+        answers = at_once(*calls)[:2]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert [len(answer.json()["spans"]) for answer in answers] == [3, 3]
+        annotation_set = AnnotationSet.objects.get(document=note, author__user=world.ann)
+        assert (annotation_set.seeded, annotation_set.spans.count()) == (True, 3)
+        assert Event.objects.filter(document_id=note.pk, verb="set.seeded").count() == 1
+        assert not (trial % 2 and Span.objects.filter(label_id=label).exists())
+
+
+def test_a_first_span_while_the_annotations_are_started(world: SimpleNamespace, at_once: Any) -> None:
+    """Whichever request comes first starts the set from the run; neither the run's spans nor the new span are lost."""
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    Project.objects.update(seed_from=run)
+    for note in notes_of(world):
+        make.make_set(note, run, [(0, 11, "PATIENT")], submitted=True)
+        change = create(note, label_ids(world.project), "Torino", "CITY", version=0)
+        started, made = at_once(
+            partial(poster(world.ann, note, "start_annotations"), {}), partial(poster(world.ann, note), change)
+        )
+        assert [started.status_code, made.status_code] == [200, 200]
+        annotation_set = AnnotationSet.objects.get(document=note, author__user=world.ann)
+        assert (annotation_set.seeded, annotation_set.spans.count()) == (True, 2)
+        # The page that made the change gets the run's spans too.
+        assert (made.json()["changed_elsewhere"], len(made.json()["spans"])) == (True, 2)
+        assert Event.objects.filter(document_id=note.pk, verb="set.seeded").count() == 1

@@ -12,10 +12,21 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, AnnotationSetState, Assignment, AssignmentState, Event, Span, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Event,
+    Project,
+    Span,
+    User,
+)
+from annotations.projects.services.projects import archive_project
 from tests import factories as make
 from tests.annotate.conftest import PARTS, alter, at, create, many, step
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, failed, printed
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
@@ -233,3 +244,43 @@ def test_next_note(world: SimpleNamespace) -> None:
     assert after(third.pk) == url(world, "annotate", pk=third.pk)
     Assignment.objects.filter(user=world.ann).update(state=AssignmentState.DONE)
     assert "3 of 3 notes" in check_page(client.get(path))
+
+
+# ── The command that submits and reopens annotations ──
+
+
+CASE = ("submit", "covid", "caso-001")
+
+
+def states(world):
+    sets = AnnotationSet.objects.filter(document=world.note, author__user=world.ann)
+    return [*sets.values_list("state", flat=True), Assignment.objects.get(user=world.ann).state]
+
+
+def test_annotations_are_submitted_and_reopened_by_a_command(world):
+    make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
+    found = answered(*CASE, "--by", "ann")
+    assert found["notes"] == [{"note": "caso-001", "version": found["notes"][0]["version"], "state": "submitted"}]
+    assert (states(world), found["annotator"]) == (["submitted", AssignmentState.DONE], "ann")
+    assert Event.objects.get(verb="set.submitted").actor == world.ann
+    assert answered(*CASE, "--reopen", "--by", "ann")["notes"][0]["state"] == "draft"
+    assert states(world) == ["draft", AssignmentState.OPEN]
+    assert Event.objects.get(verb="set.reopened").actor == world.ann
+
+
+def test_a_note_that_the_command_refuses_leaves_the_others(world):
+    assert answered(*CASE) == "by"
+    # This annotator has no such note assigned, so not even its name is confirmed.
+    assert failed(*CASE, "--by", "cas")["refused"][0]["code"] == "note"
+    assert not AnnotationSet.objects.exists()
+    found = failed(*CASE, "nowhere", "--by", "ann")
+    assert [each["note"] for each in found["notes"]] == ["caso-001"] and states(world)[0] == "submitted"
+    assert [(each["note"], each["code"]) for each in found["refused"]] == [("nowhere", "note")]
+    assert printed(*CASE, "--by", "ann").startswith("caso-001: ")
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    make.make_set(world.note, run, [(0, 11, "PATIENT")], submitted=True)
+    Project.objects.update(seed_from=run)
+    assert failed(*CASE, "--by", "ben")["refused"][0]["code"] == "unseen"
+    assert AnnotationSet.objects.get(author__user=world.ben).state == "draft"
+    archive_project(project=world.project, actor=world.mia)
+    assert answered(*CASE, "--by", "ann") == "archived"

@@ -2,15 +2,21 @@
 
 import re
 
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.gold.selectors import difference
+from annotations.gold.selectors import difference, has_changed
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import GoldVersion, Span
+from annotations.models import GoldVersion, GoldVersionNote, Project, Span
+from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import update_label
+from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
+from tests.projects.overview_pages import rows, show, stages
 from tests.worlds.checks import check_page
 from tests.worlds.pages import make_world, signed_in
 from tests.worlds.reviewing import review, suggestions
@@ -76,3 +82,105 @@ def test_erased_notes_are_counted(frozen):
     change = difference(GoldVersion.objects.get())
     assert (change.same, change.touched, change.removed, change.erased) == (False, 0, 0, 1)
     check(frozen, "0 new or changed, 1 erased")
+
+
+# ── The overview says how the gold differs from the last version. It reads only notes whose gold was changed since ──
+
+
+@pytest.fixture
+def differs(frozen, sign_in):
+    """`differs(spans, notes)`: what the overview says, which agrees with the comparison of the whole gold."""
+    Project.objects.update(guidelines="Mark names.")
+    client = sign_in(frozen.mia)
+
+    def check(spans, notes=0):
+        version = frozen.version.number
+        needs = f"The gold of {notes} note{'s' * (notes > 1)} differs from version {version}."
+        if spans:
+            needs += f" In total, {spans}."
+        same = f"{notes} note{'s' * (notes > 1)} differs" if notes else "same as the current gold"
+        html = show(client)
+        (stage,) = [name for name in stages(html) if name.startswith("Frozen")]
+        assert stage == f"Frozen v{version} {spans or same}"
+        found = [text for text in rows(html, "Needs you") if text.startswith("The gold of")]
+        assert found == ([needs] if notes else [])
+        known = GoldVersionNote.objects.filter(version=frozen.version)
+        found, ids = difference(frozen.version), list(known.values_list("pk", "gold"))
+        assert has_changed(frozen.version) == (not found.same)
+        # As if the version had come with an archive, so that nothing is known of the gold that was frozen
+        known.update(gold=None)
+        assert difference(frozen.version) == found and has_changed(frozen.version) == (not found.same)
+        for pk, gold in ids:
+            known.filter(pk=pk).update(gold=gold)
+
+    return check
+
+
+def replace(world, note, spans, name):
+    other = make.make_set(note, make.make_author(world.project, kind="run", name=name), spans, submitted=True)
+    make_gold(document=note, annotation_set=other, actor=world.rev, replace=True)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL rightly scans tables this small")
+def test_an_index_has_all_that_is_compared_where_nothing_differs(frozen):
+    with CaptureQueriesContext(connection) as captured:
+        assert difference(frozen.version).same
+    [compared] = [query["sql"] for query in captured if "EXCEPT" in query["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {compared}")
+        assert "USING COVERING INDEX frozen_gold" in str(cursor.fetchall())
+
+
+def test_spans_and_labels_that_differ(frozen, differs):
+    differs("")
+    replace(frozen, frozen.five[0], [ROSSI], "one")
+    differs("1 span differs", 1)
+    replace(frozen, frozen.five[1], [ROSSI, (19, 25, "HOSPITAL")], "two")
+    differs("2 spans differ, 1 only in their labels", 2)
+    replace(frozen, frozen.five[0], [ROSSI, TORINO], "three")
+    differs("1 span differs, in its label", 1)
+    replace(frozen, frozen.five[1], [ROSSI, TORINO], "four")
+    differs("")
+
+
+def test_notes_that_are_new_or_removed(frozen, differs):
+    make_gold(document=frozen.five[4], annotation_set=frozen.anns[4], actor=frozen.rev)
+    differs("2 spans differ", 1)
+    withdraw_gold(document=frozen.five[0], actor=frozen.rev)
+    differs("4 spans differ", 2)
+    withdraw_gold(document=frozen.five[4], actor=frozen.rev)
+    replace(frozen, frozen.five[4], [], "empty")
+    make_gold(document=frozen.five[0], annotation_set=frozen.anns[0], actor=frozen.rev)
+    differs("", 1)
+
+
+def test_reviews(frozen, differs):
+    note = frozen.five[4]
+    first, *_ = spans = suggestions(note, frozen.run)
+    finish_review(document=note, author=frozen.run, user=frozen.rev, rest={span.pk for span in spans})
+    differs("2 spans differ", 1)
+    reopen_review(document=note, author=frozen.run, user=frozen.rev)
+    differs("2 spans differ", 1)
+    review(note, frozen.run, frozen.rev, Act.REJECT, first)
+    finish_review(document=note, author=frozen.run, user=frozen.rev)
+    differs("1 span differs", 1)
+
+
+def test_an_erased_note_is_no_difference(frozen, differs):
+    frozen.five[0].patient_id = "p"
+    frozen.five[0].save()
+    differs("")
+    erase_patient(project=frozen.project, patient_id="p", actor=None)
+    frozen.version.refresh_from_db()
+    differs("")
+
+
+def test_many_changed_notes_are_counted_without_comparing_their_spans(frozen, differs, monkeypatch, sign_in):
+    monkeypatch.setattr("annotations.gold.selectors.MOST_COMPARED", 1)
+    for number in range(2):
+        replace(frozen, frozen.five[number], [ROSSI], f"more {number}")
+    found = difference(frozen.version)
+    assert (found.notes, found.spans, found.labels) == (2, None, None)
+    html = show(sign_in(frozen.mia))
+    assert "The gold of 2 notes differs from version 1." in rows(html, "Needs you")
+    assert "Frozen v1 2 notes differ" in stages(html)

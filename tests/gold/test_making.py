@@ -1,22 +1,18 @@
 """Gold: made by a reviewer, provenance, frozen versions, export, erasure."""
 
-from pathlib import Path
-
 import pytest
-from django.db import connection
 
-from annotations.core.services import PATIENT_ERASED, ServiceError, silent
+from annotations.core.services import ServiceError, silent
 from annotations.exchange.services import exporting
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.services import making as gold
 from annotations.gold.services import splitting as services_sets
 from annotations.gold.services.making import freeze
-from annotations.models import AnnotationSet, Document, Event, GoldVersion, Label, Role, Span
-from annotations.ops.services.erasing import erase_patient, erasure_preview
+from annotations.models import AnnotationSet, Event, Label, Role, Span
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.factories import make_author, make_member, make_note, make_project, make_set
-from tests.worlds.checks import bytes_elsewhere
+from tests.worlds.beside import Beside
 from tests.worlds.commands import answered
 
 pytestmark = [pytest.mark.django_db]
@@ -127,41 +123,6 @@ def test_a_failed_export_leaves_no_incomplete_file(project, tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-# ── Erasure ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.both_databases
-def test_erasing_a_patient_leaves_no_text_annotations_or_gold(project, reviewer):
-    note = make_note(project, patient_id="P-1")
-    source = annotation_set(project, note=note)
-    kept = make_note(project, "somebody else", name="other", patient_id="P-2")
-    gold.make_gold(document=note, annotation_set=source, actor=reviewer)
-    gold.freeze(project=project, actor=reviewer)
-    assert erasure_preview(project=project, patient_id="P-1")["notes"] == 1
-    erase_patient(project=project, patient_id="P-1", actor=reviewer)
-    assert list(Document.objects.all()) == [kept]
-    assert not AnnotationSet.objects.filter(document_id=note.pk).exists()
-    version = GoldVersion.objects.get()
-    assert (version.erased_count, version.notes.count()) == (1, 0)
-    event = Event.objects.get(verb=PATIENT_ERASED)
-    assert "P-1" not in str(event.data)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_erased_text_is_in_no_file_of_the_database():
-    """SQLite keeps deleted text in its write-ahead log and in older pages of the database file."""
-    if connection.vendor != "sqlite":
-        pytest.skip("PostgreSQL frees rows by its own vacuum")
-    project = make_project()
-    make_note(project, "Zebulon Quirinus " * 500, patient_id="P-1")
-    files = [Path(f"{connection.settings_dict['NAME']}{ending}") for ending in ("", "-wal")]
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint")
-    assert any(b"Zebulon" in bytes_elsewhere(file) for file in files)
-    erase_patient(project=project, patient_id="P-1", actor=None)
-    assert not any(b"Zebulon" in bytes_elsewhere(file) for file in files if file.exists())
-
-
 def test_a_frozen_version_keeps_a_label_that_was_merged_later(project, reviewer):
     note = make_note(project)
     gold.make_gold(document=note, annotation_set=annotation_set(project, note=note), actor=reviewer)
@@ -211,3 +172,25 @@ def test_all_notes_or_none(withdrawn):
     ):  # fmt: skip
         assert withdraw(*words) == code
     assert AnnotationSet.objects.count() == 2 and not Event.objects.exists()
+
+
+# ── While a label is merged ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("in_bulk", [False, True])
+def test_gold_that_is_made_while_a_label_is_merged_never_keeps_the_merged_label(monkeypatch, in_bulk):
+    """Neither of the two fails."""
+    project = make_project()
+    source = annotation_set(project, SPANS[1:])
+    labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
+    merge = Beside(lambda: merge_labels(source=labels["CITY"], target=labels["PATIENT"], actor=None))
+    merge.begin_before(monkeypatch, gold, "gold_author")
+    if in_bulk:
+        known = {"project_id": project.pk, "author_id": source.author_id, "actor_id": None, "progress": silent}
+        assert gold.make_gold_bulk(**known)["made"] == 1
+    else:
+        gold.make_gold(document=source.document, annotation_set=source, actor=make_member(project, Role.REVIEWER))
+    merge.join()
+    assert merge.error is None and gold_spans() == [(43, 49, "PATIENT")]
+    assert not Span.objects.filter(label=labels["CITY"]).exists()

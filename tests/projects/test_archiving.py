@@ -1,13 +1,11 @@
 """Archived projects: read-only on every page and for every command, and open again once a manager restores them."""
 
 import json
-import threading
 import uuid
 from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -23,7 +21,7 @@ from annotations.projects.services import projects
 from annotations.projects.services.assigning import release_idle_notes
 from annotations.projects.services.projects import archive_project, restore_project
 from tests import factories as make
-from tests.waiting import HANGS, MOMENT
+from tests.worlds.beside import Beside
 from tests.worlds.checks import check_page
 
 SETTINGS = "/projects/covid/settings/"
@@ -217,32 +215,6 @@ def test_a_change_that_was_under_way_stores_nothing(archived):
 # ── At the same moment ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Beside:
-    """A call in another thread. `waited` says whether it was still waiting after a moment."""
-
-    def __init__(self, call):
-        self.done, self.error, self.waited = threading.Event(), None, None
-        self._call = call
-        self._thread = threading.Thread(target=self._run)
-
-    def begin(self):
-        self._thread.start()
-        self.waited = not self.done.wait(MOMENT)
-
-    def _run(self):
-        try:
-            self._call()
-        except Exception as error:
-            self.error = error
-        finally:
-            self.done.set()
-            connection.close()
-
-    def join(self):
-        self._thread.join(HANGS)
-        assert self.done.is_set()
-
-
 @pytest.mark.queue
 @pytest.mark.django_db(transaction=True)
 def test_archiving_waits_for_a_change_under_way(world, monkeypatch):
@@ -273,7 +245,7 @@ def test_what_comes_during_archiving_waits_and_is_refused(world, monkeypatch, wh
         "job": lambda: enqueue(kind="gold", project=world.project, params={}, key="k", actor=world.mia),
     }
     beside = Beside(calls[what])
-    monkeypatch.setattr(projects, "check_no_jobs", lambda project: beside.begin())
+    beside.begin_before(monkeypatch, projects, "check_no_jobs")
     archive(world)
     beside.join()
     assert beside.waited and isinstance(beside.error, ProjectArchived)

@@ -1,30 +1,24 @@
 """The commands that list, add, change and delete labels and their categories."""
 
 import csv
-import io
-import json
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from annotations.models import Event, Label
 from tests import factories as make
+from tests.worlds.commands import failed, told
 
 pytestmark = pytest.mark.django_db
 
 
 def run(name, *words):
-    out = io.StringIO()
-    call_command(name, "covid", *map(str, words), "--json", stdout=out)
-    return json.loads(out.getvalue())
+    return told(name, "covid", *words)
 
 
 def refused(name, *words):
-    out = io.StringIO()
-    with pytest.raises(CommandError) as error:
-        call_command(name, "covid", *map(str, words), "--json", stdout=out)
-    assert json.loads(out.getvalue())["error"] == str(error.value)
-    return json.loads(out.getvalue())["code"], str(error.value)
+    found = failed(name, "covid", *words)
+    return found["code"], found["error"]
 
 
 @pytest.fixture

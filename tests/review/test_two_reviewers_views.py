@@ -1,7 +1,6 @@
 """The two-person rule on the pages: the setting, both reviews, the differences, the figures, the list of notes."""
 
 import csv
-import io
 import json
 import re
 import uuid
@@ -9,12 +8,12 @@ from html import unescape
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.models import Decision, Review
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, failed
 from tests.worlds.reviewing import body, gold_of, send
 
 
@@ -130,14 +129,8 @@ def test_every_note_shows_its_stage(two):
 COLUMNS = ("note", "start", "end", "label", "decision", "new_start", "new_end", "new_label")
 
 
-def review(path, *words, by="rev"):
-    """Return the result, and whether the command failed."""
-    out = io.StringIO()
-    try:
-        call_command("review", "covid", "rules-1", str(path), *words, "--by", by, "--json", stdout=out)
-    except CommandError:
-        return json.loads(out.getvalue()), True
-    return json.loads(out.getvalue()), False
+def review(path, *words, by="rev", run=answered):
+    return run("review", "covid", "rules-1", path, *words, "--by", by)
 
 
 def decided(path, note, *rows):
@@ -149,7 +142,7 @@ def decided(path, note, *rows):
 
 def test_suggestions_are_written_decided_and_finished(suggested, tmp_path):
     file = tmp_path / "open.csv"
-    assert review(file, "--write")[0]["open"] == 2
+    assert review(file, "--write")["open"] == 2
     with file.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert [(row["start"], row["end"], row["label"], row["decision"]) for row in rows] == [
@@ -157,13 +150,13 @@ def test_suggestions_are_written_decided_and_finished(suggested, tmp_path):
         ("44", "50", "HOSPITAL", ""),
     ]
     assert not any(word in file.read_text() for word in ("Mario", "Torino"))
-    assert review(file)[0]["decided"] == 0, "rows without a decision are left out"
+    assert review(file)["decided"] == 0, "rows without a decision are left out"
 
     decided(
         file, suggested.note, (0, 11, "PATIENT", "accept"), (44, 50, "HOSPITAL", "correct", "", "", "CITY"),
         (13, 20, "AGE", "add"),
     )  # fmt: skip
-    assert review(file, "--finish") == ({"decided": 3, "finished": [suggested.note.name], "refused": []}, False)
+    assert review(file, "--finish") == {"decided": 3, "finished": [suggested.note.name], "refused": []}
     assert gold_of(suggested.note) == [(0, 11, "PATIENT"), (13, 20, "AGE"), (44, 50, "CITY")]
     assert Review.objects.get().finished_by == suggested.rev
 
@@ -171,7 +164,7 @@ def test_suggestions_are_written_decided_and_finished(suggested, tmp_path):
 def test_reject_and_remove(suggested, tmp_path):
     file = tmp_path / "rows.csv"
     decided(file, suggested.note, (0, 11, "PATIENT", "reject"), (13, 20, "AGE", "add"), (13, 20, "AGE", "remove"))
-    assert review(file)[0]["decided"] == 3
+    assert review(file)["decided"] == 3
     assert gold_of(suggested.note) == []
     assert Decision.objects.get().verdict == "rejected"
 
@@ -182,8 +175,8 @@ def test_refused_rows_are_named_and_the_others_count(suggested, tmp_path):
         file, suggested.note, (0, 10, "PATIENT", "accept"), (0, 11, "PATIENT", "undo"), (0, 11, "X", "accept"),
         (0, 4000, "AGE", "add"), (44, 50, "HOSPITAL", "accept"),
     )  # fmt: skip
-    assert review(file, by="ann")[0]["code"] == "access"
-    result, failed = review(file, "--finish")
-    assert failed and result["decided"] == 1 and result["finished"] == []
+    assert review(file, by="ann") == "access"
+    result = review(file, "--finish", run=failed)
+    assert result["decided"] == 1 and result["finished"] == []
     found = [(each["line"], each["code"]) for each in result["refused"]]
     assert found[:3] == [(2, "row"), (3, "row"), (4, "label")] and found[4] == (None, "open")

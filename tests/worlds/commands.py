@@ -4,6 +4,7 @@ import io
 import json
 from typing import Any
 
+import pytest
 from django.core.management import CommandError, call_command
 
 
@@ -25,4 +26,12 @@ def answered(name: str, *words: object) -> Any:
         call_command(name, *map(str, words), "--json", stdout=out)
     except CommandError:
         return json.loads(out.getvalue())["code"]
+    return json.loads(out.getvalue())
+
+
+def failed(name: str, *words: object) -> Any:
+    """Run a command that must fail, with --json. Return its error, or what it did and what it refused."""
+    out = io.StringIO()
+    with pytest.raises(CommandError):
+        call_command(name, *map(str, words), "--json", stdout=out)
     return json.loads(out.getvalue())

@@ -1,23 +1,14 @@
 """Adjudicating by a file: what is written, decided and refused."""
 
 import csv
-import io
-import json
-
-from django.core.management import CommandError, call_command
 
 from annotations.models import Adjudication, Event
 from tests.worlds.adjudicated import AGE, CITY, NAME, TEXT, act, outcome
+from tests.worlds.commands import answered, failed
 
 
-def adjudicate(*words, by="rita"):
-    """Return the result, and whether the command failed."""
-    out = io.StringIO()
-    try:
-        call_command("adjudicate", "covid", *map(str, words), "--by", by, "--json", stdout=out)
-    except CommandError:
-        return json.loads(out.getvalue()), True
-    return json.loads(out.getvalue()), False
+def adjudicate(*words, by="rita", run=answered):
+    return run("adjudicate", "covid", *words, "--by", by)
 
 
 def written(path):
@@ -34,7 +25,7 @@ def decided(path, rows):
 
 def test_what_is_open_is_written_decided_and_finished(world, tmp_path):
     file = tmp_path / "open.csv"
-    assert adjudicate(file, "--write")[0] == {"file": str(file), "open": 4}
+    assert adjudicate(file, "--write") == {"file": str(file), "open": 4}
     rows = written(file)
     assert [(int(row["start"]), int(row["end"]), row["state"]) for row in rows] == [
         (*NAME, "open"), (*AGE, "open"), (31, 41, "agreed"), (*CITY, "open")
@@ -43,16 +34,16 @@ def test_what_is_open_is_written_decided_and_finished(world, tmp_path):
     assert not any(word in file.read_text() for word in ("Mario", "Torino"))
 
     decided(file, [{"note": "caso-1", "start": 0, "end": 20, "decision": "span: AGE"}])
-    assert adjudicate(file)[0]["decided"] == 1 and ("AGE", TEXT[:20]) in outcome(world), "it joins what it overlaps"
+    assert adjudicate(file)["decided"] == 1 and ("AGE", TEXT[:20]) in outcome(world), "it joins what it overlaps"
     act(world, "undo")
     for row, decision in zip(rows, ["majority", "nothing", "majority", "annotator: bruno"], strict=True):
         row["decision"] = decision
     decided(file, rows)
-    assert adjudicate(file, "--finish") == ({"decided": 4, "finished": ["caso-1"], "refused": []}, False)
+    assert adjudicate(file, "--finish") == {"decided": 4, "finished": ["caso-1"], "refused": []}
     assert outcome(world) == [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("HOSPITAL", "Torino")]
     assert Adjudication.objects.get().finished_by == world.rita
     events = Event.objects.count()
-    assert adjudicate(file)[1], "a finished note takes no decision"
+    assert adjudicate(file, run=failed)["refused"], "a finished note takes no decision"
     assert Event.objects.count() == events
 
 
@@ -65,8 +56,8 @@ def test_refused_rows_are_named_and_the_others_count(world, tmp_path):
     rows += [rows[0] | {"note": "none"}, rows[0] | {"start": "1", "key": ""}, rows[0] | {"end": "x"}]
     rows += [rows[3] | {"decision": "annotator: rita"}, rows[3] | {"decision": "span: NONE"}]
     decided(file, rows)
-    result, failed = adjudicate(file, "--finish")
-    assert failed and result["decided"] == 1 and result["finished"] == []
+    result = adjudicate(file, "--finish", run=failed)
+    assert result["decided"] == 1 and result["finished"] == []
     assert [(each["line"], each["code"]) for each in result["refused"]] == [
         (2, "moved"), (4, "row"), (6, "note"), (7, "row"), (8, "row"), (9, "row"), (10, "label"), (None, "open")
     ]  # fmt: skip
@@ -79,8 +70,8 @@ def test_files_that_are_refused(world, tmp_path):
         (b"note,start,end\n", "columns"), (b"", "columns"), (b"note,start,end,decision\n\xff,1,2,nothing\n", "utf8"),
     ):  # fmt: skip
         file.write_bytes(content)
-        assert adjudicate(file)[0]["code"] == code
-    assert adjudicate(file, "--write")[0]["code"] == "path" and file.read_bytes() == content
+        assert adjudicate(file) == code
+    assert adjudicate(file, "--write") == "path" and file.read_bytes() == content
     decided(file, [{"note": "caso-1", "start": 13, "end": 15, "decision": "nothing"}])
     for by, code in (("anna", "access"), ("nobody", "user")):
-        assert adjudicate(file, by=by)[0]["code"] == code
+        assert adjudicate(file, by=by) == code

@@ -7,15 +7,15 @@ from functools import partial
 import pytest
 
 from annotations.agreement.events import ADJUDICATION_DECIDED
+from annotations.agreement.services import plan
 from annotations.agreement.services.deciding import decide, decide_many
 from annotations.agreement.services.plan import Act, Request
 from annotations.core.services import ServiceError
 from annotations.models import AnnotationSet, Event, Resolution, Span
+from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.worlds import adjudicated
-
-# ── What is shown ────────────────────────────────────────────────────────────────────────────────────────────────────
-
+from tests.worlds.beside import Beside
 
 # ── Acts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -160,6 +160,24 @@ def test_acts_at_the_same_moment_take_turns(world, at_once):
     assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 2
     assert len(adjudicated.outcome(world)) == 2
     assert AnnotationSet.objects.get(author__kind="adjudicated").version == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_own_span_while_its_label_is_merged(world, monkeypatch):
+    """No decision keeps the merged label, and neither of the two fails."""
+    labels = world.project.label_set.labels
+    source, target = labels.get(name="CITY"), labels.get(name="HOSPITAL")
+    merge, planned = Beside(lambda: merge_labels(source=source, target=target, actor=None)), plan.plan
+
+    def with_merge(*arguments):
+        made = planned(*arguments)
+        merge.begin()
+        return made
+
+    monkeypatch.setattr(plan, "plan", with_merge)
+    adjudicated.own(world, adjudicated.DOCTOR, "CITY")
+    merge.join()
+    assert merge.error is None and not Span.objects.filter(label=source).exists()
 
 
 # ── Batches ──────────────────────────────────────────────────────────────────────────────────────────────────────────
