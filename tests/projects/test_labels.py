@@ -69,7 +69,7 @@ def address(city):
 
 def test_an_unused_label_is_deleted_once(world, mia, city, address):
     PersonalKey.objects.create(user=world.ann, label=city, key="c")
-    assert address in check_page(mia.get("/projects/covid/labels/"))
+    assert address in check_page(mia.get(f"/projects/covid/labels/{city.pk}/"))
     assert "Nothing uses this label" in check_page(mia.get(address))
     for _click in range(2):
         assert mia.post(address).url == "/projects/covid/labels/"

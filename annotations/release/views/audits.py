@@ -39,7 +39,14 @@ from annotations.release.selectors import audits as audits_selectors
 from annotations.release.selectors.recordings import excerpts_of
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
-from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit, preview_of, waiting_for
+from annotations.release.services.audits.planning import (
+    Choices,
+    discard_plan,
+    plan_audit,
+    preview_of,
+    reachable_choices,
+    waiting_for,
+)
 from annotations.release.services.audits.reading import decide_leak, progress_of, show_leaks, show_note
 from annotations.release.services.recordings import excerpt_of, lost_recording, recording_of
 from annotations.text.characters import trim
@@ -265,7 +272,8 @@ def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
         return {"waiting": waiting}
     choices = Choices()
     if form is None:
-        form = PlanForm()
+        choices = reachable_choices(release)
+        form = PlanForm(initial={name: f"{100 * getattr(choices, name):g}" for name in ("target", "planted")})
     elif form.is_valid():
         choices = form.choices
     else:

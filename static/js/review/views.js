@@ -86,6 +86,7 @@ export class Views {
     const asked = JSON.stringify(spans);
     if (asked === this.#asked) return;
     this.#asked = asked;
+    if (!spans.length) this.#work.panel.tell(words.noneForSurrogates);
     const outcome = spans.length ? await this.#api.post(this.#address, { spans }) : { kind: "ok", data: { texts: [] } };
     if (this.#asked !== asked) return;
     if (outcome.kind === "ok") {

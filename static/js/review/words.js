@@ -104,6 +104,7 @@ export const words = {
   decideLikeFirst: (first) => interpolate(gettext("Decide like %(first)s"), { first }),
   titles: { suggestion: gettext("Selected suggestion"), removal: gettext("Proposed removal"), gold: gettext("Selected gold span"), text: gettext("Selected text"), hint: gettext("Possible missed identifier") },
   none: gettext("This run has no suggestions in this note. Read the note, mark what the run missed, then finish the review."),
+  noneForSurrogates: gettext("Nothing is accepted in this note yet, so there is no surrogate to show."),
   noSurrogates: gettext("Surrogates can't be shown now. The note is masked instead."),
   allDone: gettext("All suggestions are decided. Read the masked note once more for missed identifiers, then finish the review."),
   nothing: gettext("No suggestion is selected. Press J for the next one, or click one."),
@@ -130,7 +131,7 @@ export const words = {
   unsupported: gettext("Doubtful bounds. Nothing confirms that these words belong to the identifier:"),
   conflicting: gettext("Conflicting suggestions"),
   rejectsConflicting: gettext("Conflicting suggestions. Accepting this suggestion rejects them."),
-  source: (source) => (source ? interpolate(gettext("by %(source)s"), { source }) : ""),
+  source: (source) => (source ? interpolate(gettext("source: %(source)s"), { source }) : ""),
   facts: (facts) => listed(facts.filter(Boolean)),
   decided: {
     accepted: (by, at) => interpolate(gettext("Accepted by %(who)s"), { who: whoWhen(by, at) }),

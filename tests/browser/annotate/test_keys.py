@@ -69,7 +69,7 @@ def test_two_keys_a_span(walk_over):
     # Every other mention as one change.
     walk.go_on()
     press(page, ",", "ArrowRight", "ArrowLeft", "1")  # Rossi, of Mario Rossi
-    expect(page.locator("#selected [data-act=all]")).to_contain_text("All 2 other mentions")
+    expect(page.locator("#selected [data-act=all]")).to_contain_text("Label all 2 other mentions")
     press(page, "*")
     box = page.get_by_role("dialog", name="Label other mentions")
     ticks = box.locator("li input")

@@ -50,6 +50,7 @@ def test_categories_and_labels(world, page_of, live):
     expect(row.locator(".label-attributes")).to_contain_text("Status: current | past")
     expect(page.locator("tbody.hue-9", has_text="Devices").locator(".chip")).to_have_text("PATIENT")
 
+    page.locator(".page-head").get_by_role("link", name="Add label").press("Enter")
     page.get_by_label("Name").fill("CANTON")
     page.get_by_role("button", name="Add label").dblclick()
     expect(page.get_by_role("link", name="Edit CANTON")).to_be_visible()

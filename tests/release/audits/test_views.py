@@ -23,6 +23,10 @@ def test_reviewers_audit_and_managers_plan_and_decide(ward, sign_in):
     rev, mia = sign_in(ward.rev), sign_in(ward.mia)
     assert url("audit_start") not in check_page(rev.get(url("release_audit")))
     assert rev.post(url("audit_next")).url == url("release_audit")
+    proposed = mia.get(url("release_audit")).context
+    assert (
+        proposed["preview"].reachable and proposed["form"]["target"].value() == f"{100 * proposed['choices'].target:g}"
+    )
     for _time in range(2):
         assert mia.post(url("audit_start"), CHOICES).url == url("release_audit")
     assert AuditPlan.objects.get().drawn == 18 and mia.post(url("audit_start"), {}).status_code == 422

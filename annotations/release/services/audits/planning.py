@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -110,6 +110,20 @@ def preview_of(release: models.Release, choices: Choices) -> AuditSample:
         planted=design.planted_in(sum(last.values())),
         reachable=design.reachable,
     )
+
+
+def reachable_choices(release: models.Release) -> Choices:
+    """Proposed choices: the lowest target that the release's size allows, with planted leaks if they allow any.
+
+    Raises ServiceError as `designed`.
+    """
+    usual = Choices()
+    for planted in (usual.planted, 0.0):
+        for target in (usual.target, 0.02, 0.05, 0.1):
+            choices = replace(usual, target=target, planted=planted)
+            if preview_of(release, choices).reachable:
+                return choices
+    return usual
 
 
 def waiting_for(release: models.Release) -> str:

@@ -251,7 +251,7 @@ def _from_before(project: Project, key: Key, row: SurrogateEntity, sealed: index
     made = Surrogate(IdentifierType(row.kind), sealed.before, sealed.before_by or BY_PERSON)
     digest = index.surrogate_digest(key, made.kind, surrogate_key(made))
     if digest and any(pk != row.pk for pk, _kind in index.taken(project, [digest]).get(digest, ())):
-        message = _("Another entity now has the earlier surrogate. Draw another one, or type one.")
+        message = _("Another entity now has the earlier surrogate. Draw another surrogate, or type one.")
         raise ServiceError(message, code="taken")
     return made
 
