@@ -3,7 +3,9 @@
 import re
 import uuid
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.db import transaction
@@ -22,22 +24,14 @@ from annotations.release.services.certificates.signing import newest_key
 from annotations.release.services.known import store_people
 from annotations.release.services.policies import codes_of, save_policy
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
+from models_runtime import models as runtime
 from models_runtime.core.external import ExternalModel
 from models_runtime.core.registry import EXTERNAL
-from models_runtime.models import (
-    Feed,
-    InjectedRun,
-    Judging,
-    Refinement,
-    ReviewSkill,
-    Run,
-    SystemicError,
-    TrainedModel,
-    TrainedModelState,
-)
 from tests import factories
 from tests.exchange.brat_files import stage
 from tests.records.world import FLAT, VISIT
+
+Answer = TypeVar("Answer")
 
 
 def routes() -> dict[str, str]:
@@ -82,9 +76,11 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
     known_upload = models.KnownUpload.objects.create(project=project, format="csv", sealed=b"", created_by=manager)
     run_author = factories.make_author(project, kind="run", name="rules-1")
     suggestions = factories.make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
-    run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
+    run = runtime.Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
     rewriter = factories.make_author(project, kind="run", name="llm-1")
-    rewriting = Run.objects.create(project=project, author=rewriter, backend="llm", params={"strategy": "rewrite"})
+    rewriting = runtime.Run.objects.create(
+        project=project, author=rewriter, backend="llm", params={"strategy": "rewrite"}
+    )
     models.RewrittenNote.objects.create(author=rewriter, document=note, text="[PATIENT]", sha256="0" * 64)
     published = models.PublishedDecision.objects.create(
         project=project, name="published", sha256="0" * 64, text="OMISSIS", state="ambiguous"
@@ -97,7 +93,7 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
         project=project, schema=schema, document=note, content_hash="0" * 64, record=VISIT, sections=[]
     )
     release = _release(project, note, manager)
-    feed = Feed.objects.create(
+    feed = runtime.Feed.objects.create(
         project=project, name="letters", source=f"in-{project.slug}", target=f"out-{project.slug}", run=run,
         policy=release.policy, created_by=manager,
     )  # fmt: skip
@@ -114,26 +110,26 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
         for kind in (models.StoredFileKind.ARCHIVE, models.StoredFileKind.UPLOAD)
     )
     weights = models.StoredFile.objects.create(project=project, kind=models.StoredFileKind.MODEL, name="crf-1.zip")
-    ready = {"backend": "crf", "state": TrainedModelState.READY, "stored_file": weights}
-    model = TrainedModel.objects.create(project=project, name="crf-1", **ready)
+    ready = {"backend": "crf", "state": runtime.TrainedModelState.READY, "stored_file": weights}
+    model = runtime.TrainedModel.objects.create(project=project, name="crf-1", **ready)
     rule = {"kind": "threshold", "runs": [run_author.pk], "least": 0.0}
     number = 1 + models.GoldVersion.objects.count()
     version = models.GoldVersion.objects.create(
         project=project, number=number, content_hash="0" * 64, note_count=0, span_count=0, created_by=manager
     )
     calibration = factories.make_calibration(run, version)
-    judging = Judging.objects.create(
+    judging = runtime.Judging.objects.create(
         project=project, author=run_author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
     )
     bench, refiner = (
         factories.make_author(project, kind="bench", name=name) for name in ("injected-1", "injected-1-offline-1")
     )
-    injection = InjectedRun.objects.create(
+    injection = runtime.InjectedRun.objects.create(
         project=project, author=bench, gold_version=version, rules=["cities"], rate=0.1, seed=7
     )
-    refinement = Refinement.objects.create(project=project, source=bench, author=refiner, method="offline")
-    systemic = SystemicError.objects.create(project=project, name="clubs", label="CITY")
-    own_skill = ReviewSkill.objects.create(
+    refinement = runtime.Refinement.objects.create(project=project, source=bench, author=refiner, method="offline")
+    systemic = runtime.SystemicError.objects.create(project=project, name="clubs", label="CITY")
+    own_skill = runtime.ReviewSkill.objects.create(
         project=project, name=f"own-{project.slug}", version=1, labels=["*"], text="# Own"
     )
     certificate = certified(project)
@@ -467,11 +463,15 @@ class Undo(Exception):
     pass
 
 
-def undone(act: Callable[[], int]) -> int:
-    """Return the result of `act`, and undo everything that it wrote."""
+def undone(act: Callable[[], Answer], client: Client | None = None) -> Answer:
+    """Return the result of `act`, and undo everything that it wrote, including what it did to the client's cookies."""
+    before = copy(client.cookies) if client else None
     try:
         with transaction.atomic():
-            status = act()
+            result = act()
             raise Undo
     except Undo:
-        return status
+        return result
+    finally:
+        if client:
+            client.cookies = before

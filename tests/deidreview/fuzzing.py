@@ -5,17 +5,19 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from django.db import connection, transaction
+from django.db import connection
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import Resolver404, resolve
+from lxml import html
+from lxml.html import HtmlElement
 
 from annotations.installation import CODE
 from tests.deidreview.access_table import TABLE
-from tests.deidreview.access_world import ROUTES, World, form_of, url_of
+from tests.deidreview.access_world import ROUTES, World, form_of, undone, url_of
 
 POSTGRESQL = connection.vendor == "postgresql"
 HUGE = "9" * 5_000
@@ -49,51 +51,23 @@ BODIES = (
 )  # fmt: skip
 
 
-class Forms(HTMLParser):
-    """The forms of a page: method, path, fields with their values."""
+def _value(control: HtmlElement) -> str:
+    """Return what a field of a form sends: of a list the chosen option, else the first one with a value."""
+    if control.tag == "select":
+        values = control.xpath(".//option[@selected][@value != '']/@value") or control.xpath(
+            ".//option[@value != '']/@value"
+        )
+        return str(values[0]) if values else ""
+    return str(control.get("value", "on" if control.get("type") in ("radio", "checkbox") else ""))
 
-    def __init__(self, page: str, here: str) -> None:
-        super().__init__()
-        self.here: str = here
-        self.forms: list[dict[str, Any]] = []
-        self.links: list[str] = []
-        self._form: dict[str, Any] | None = None
-        self._select = ""
-        self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        about = {name: value or "" for name, value in attrs}
-        if tag == "a" and about.get("href"):
-            self.links.append(about["href"])
-        if tag == "form":
-            action = urlsplit(about.get("action") or self.here)
-            method = about.get("method", "get").upper()
-            self._form = {"path": action.path or self.here, "method": method, "fields": {}, "files": set()}
-            self.forms.append(self._form)
-        elif self._form is not None and about.get("name"):
-            self._field(tag, about)
-        elif self._form is not None and tag == "option" and self._select:
-            chosen = about.get("value", "") if "selected" in about else ""
-            self._form["fields"][self._select] = (
-                chosen or self._form["fields"].get(self._select) or about.get("value", "")
-            )
-
-    def _field(self, tag: str, about: dict[str, str]) -> None:
-        name, fields = about["name"], self._form["fields"]
-        self._select = name if tag == "select" else self._select
-        if about.get("type") == "file":
-            self._form["files"].add(name)
-        elif about.get("type") in ("radio", "checkbox"):
-            if "checked" in about or name not in fields:
-                fields[name] = about.get("value", "on")
-        elif tag in ("input", "textarea", "select", "button") and name != "csrfmiddlewaretoken":
-            fields.setdefault(name, about.get("value", ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "form":
-            self._form = None
-        elif tag == "select":
-            self._select = ""
+def fields_of(form: HtmlElement) -> dict[str, str]:
+    """Return the fields of a form with their values, without files."""
+    fields: dict[str, str] = {}
+    for control in form.xpath(".//input[@type != 'file' or not(@type)] | .//textarea | .//select | .//button"):
+        if (name := control.get("name")) and name != "csrfmiddlewaretoken":
+            fields[name] = _value(control) if "checked" in control.attrib else fields.get(name, _value(control))
+    return fields
 
 
 def _names() -> set[str]:
@@ -128,14 +102,14 @@ class Offered:
         by_route = {resolve(url_of(name, world)).route: name for name in TABLE}
         for name in names:
             path = url_of(name, world)
-            response = undone(client, "GET", path)
+            response = answered(client, "GET", path)
             if response.status_code != 200 or not response["Content-Type"].startswith("text/html"):
                 continue
-            page = Forms(response.content.decode(), path)
+            page = html.fromstring(response.content.decode())
             for form in page.forms:
-                if route := _route_of(form["path"], by_route, name):
-                    self.fields.setdefault((route, form["method"]), {}).update(form["fields"])
-            for link in page.links:
+                if route := _route_of(urlsplit(form.action or path).path or path, by_route, name):
+                    self.fields.setdefault((route, form.method), {}).update(fields_of(form))
+            for link in page.xpath("//a/@href"):
                 there = urlsplit(link)
                 if there.query and (route := _route_of(there.path or path, by_route, name)):
                     self.names.setdefault(route, set()).update(one for one, _ in parse_qsl(there.query))
@@ -163,28 +137,21 @@ def of_admin(name: str) -> bool:
     return name.startswith("admin")
 
 
-class Undo(Exception):
-    pass
-
-
-def undone(client: Client, method: str, path: str, **sent: Any) -> Any:
-    """Return the complete response, and undo everything that the request wrote, including cookies.
+def answered(client: Client, method: str, path: str, **sent: Any) -> HttpResponse:
+    """Return the complete response, and undo everything that the request wrote.
 
     Deferred constraints are checked before; a violation raises here.
     """
-    before = client.cookies.copy()
-    try:
-        with transaction.atomic():
-            response = client.generic(method, path, **sent)
-            if response.streaming:
-                b"".join(response)
-            if method == "POST" and response.status_code < 400:
-                connection.check_constraints()
-            raise Undo
-    except Undo:
+
+    def ask() -> HttpResponse:
+        response = client.generic(method, path, **sent)
+        if response.streaming:
+            b"".join(response)
+        if method == "POST" and response.status_code < 400:
+            connection.check_constraints()
         return response
-    finally:
-        client.cookies = before
+
+    return undone(ask, client)
 
 
 def words_for(*what: str) -> list[str]:

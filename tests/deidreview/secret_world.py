@@ -17,6 +17,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from annotations import models
 from annotations.core.services import silent
 from annotations.core.stored_files import store_file
 from annotations.core.suggestions import add_strings, tally_of
@@ -25,35 +26,6 @@ from annotations.exchange.services.staged import pack
 from annotations.gold.rules import Split
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import set_specs
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AuditNote,
-    Author,
-    AuthorKind,
-    Certificate,
-    Comment,
-    Document,
-    Flag,
-    Job,
-    Label,
-    LeakFinding,
-    ListedTermKind,
-    Membership,
-    PlantedLeak,
-    Project,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    Review,
-    Role,
-    Span,
-    StoredFile,
-    StoredFileKind,
-    SuggestedString,
-    SurrogateEntity,
-)
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.rules.redaction.released import Mention
@@ -93,8 +65,8 @@ def large_ids() -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    models = [model for app in OURS for model in apps.get_app_config(app).get_models()]
-    tables = [model._meta.db_table for model in models if model._meta.pk.column == "id"]
+    own = [model for app in OURS for model in apps.get_app_config(app).get_models()]
+    tables = [model._meta.db_table for model in own if model._meta.pk.column == "id"]
     before = {}
     with connection.cursor() as cursor:
         for table in tables:
@@ -116,25 +88,27 @@ def build_secrets() -> World:
     anna = people["annotator"]
     anna.username = "zqanna"
     anna.save()
-    Author.objects.filter(project=project, user=anna).update(name="zqanna")
-    people |= {name: make_member(project, Role.ANNOTATOR, name) for name in ("zqbenno", "zqcarla", "zqfinn")}
-    people |= {"reviewing": make_member(project, Role.REVIEWER, "reviewing")}
-    Membership.objects.filter(user=people["zqfinn"]).update(read_others_until="2099-01-01T00:00Z")
+    models.Author.objects.filter(project=project, user=anna).update(name="zqanna")
+    people |= {name: make_member(project, models.Role.ANNOTATOR, name) for name in ("zqbenno", "zqcarla", "zqfinn")}
+    people |= {"reviewing": make_member(project, models.Role.REVIEWER, "reviewing")}
+    models.Membership.objects.filter(user=people["zqfinn"]).update(read_others_until="2099-01-01T00:00Z")
     annotators = [people[name] for name in ("annotator", "zqbenno", "zqcarla", "zqfinn")]
     note = make_note(project, TEXT, "case-1", annotators=annotators)
     sets = {
         name: _annotation_set(note, make_author(project, people[name]), *SPANS[name]) for name in ("zqbenno", "zqcarla")
     }
-    Assignment.objects.filter(document=note, user__in=[people["zqbenno"], people["zqcarla"]]).update(state="done")
-    sets["anna"] = AnnotationSet.objects.create(document=note, author=Author.objects.get(user=anna), version=1)
-    adjudicated = make_author(project, kind=AuthorKind.ADJUDICATED, name="adjudicated")
+    models.Assignment.objects.filter(document=note, user__in=[people["zqbenno"], people["zqcarla"]]).update(
+        state="done"
+    )
+    sets["anna"] = models.AnnotationSet.objects.create(document=note, author=make_author(project, anna), version=1)
+    adjudicated = make_author(project, kind="adjudicated", name="adjudicated")
     sets["outcome"] = _annotation_set(note, adjudicated, *SPANS["outcome"])
     _talk(world, note)
     golden = make_note(project, TEXT, "case-2")
     benno = _annotation_set(golden, make_author(project, people["zqbenno"]), 901, 77_000_051)
     make_gold(document=golden, annotation_set=benno, actor=people["manager"])
     # The note also has a run's suggestions: review shows beside them from whose annotations the gold came.
-    _annotation_set(golden, make_author(project, kind=AuthorKind.RUN, name="rules-1"), 901, 77_000_061)
+    _annotation_set(golden, make_author(project, kind="run", name="rules-1"), 901, 77_000_061)
     world.objects["ours"] |= {"case": note.pk, "golden": golden.pk} | _leak(world)
     _release(world, golden)
     freeze(project=project, actor=people["manager"])
@@ -142,65 +116,65 @@ def build_secrets() -> World:
     return world
 
 
-def _annotation_set(note: Document, author: Author, start: int, pk: int) -> AnnotationSet:
-    annotation_set = AnnotationSet.objects.create(
-        document=note, author=author, state=AnnotationSetState.SUBMITTED, submitted_at="2026-01-01T00:00Z"
+def _annotation_set(note: models.Document, author: models.Author, start: int, pk: int) -> models.AnnotationSet:
+    annotation_set = models.AnnotationSet.objects.create(
+        document=note, author=author, state="submitted", submitted_at="2026-01-01T00:00Z"
     )
-    label = Label.objects.get(label_set__project=note.project, name="CITY")
-    Span.objects.create(pk=pk, annotation_set=annotation_set, start=start, end=start + 6, label=label)
+    label = models.Label.objects.get(label_set__project=note.project, name="CITY")
+    models.Span.objects.create(pk=pk, annotation_set=annotation_set, start=start, end=start + 6, label=label)
     return annotation_set
 
 
-def _talk(world: World, note: Document) -> None:
+def _talk(world: World, note: models.Document) -> None:
     benno, reviewer = world.people["zqbenno"], world.people["reviewer"]
     about = {"document": note, "start": 4211, "end": 4217}
-    Comment.objects.create(author=benno, annotator=benno, text="zqsaidofbenno", span_id=77_000_021, **about)
-    Comment.objects.create(author=reviewer, document=note, start=910101, end=910107, text="zqverdict")
-    Flag.objects.create(document=note, user=benno, reason=Flag.Reason.OTHER, text="zqflagofbenno")
+    models.Comment.objects.create(author=benno, annotator=benno, text="zqsaidofbenno", span_id=77_000_021, **about)
+    models.Comment.objects.create(author=reviewer, document=note, start=910101, end=910107, text="zqverdict")
+    models.Flag.objects.create(document=note, user=benno, reason=models.Flag.Reason.OTHER, text="zqflagofbenno")
 
 
 def _leak(world: World) -> dict[str, int]:
     """Create a run whose second suggestion on a note is hidden, and the first is gold already."""
     project = world.ours
     note = make_note(project, TEXT, "case-3")
-    run = make_author(project, kind=AuthorKind.RUN, name="leaky")
-    annotation_set = AnnotationSet.objects.create(document=note, author=run, state=AnnotationSetState.SUBMITTED)
-    label = Label.objects.get(label_set__project=project, name="CITY")
+    run = make_author(project, kind="run", name="leaky")
+    annotation_set = models.AnnotationSet.objects.create(document=note, author=run, state="submitted")
+    label = models.Label.objects.get(label_set__project=project, name="CITY")
     for pk, start in SUGGESTIONS.items():
-        Span.objects.create(pk=pk, annotation_set=annotation_set, start=start, end=start + 6, label=label)
-    gold = AnnotationSet.objects.create(
-        document=note, author=Author.objects.get(project=project, kind=AuthorKind.GOLD),
-        state=AnnotationSetState.SUBMITTED, blind=False,
+        models.Span.objects.create(pk=pk, annotation_set=annotation_set, start=start, end=start + 6, label=label)
+    gold = models.AnnotationSet.objects.create(
+        document=note, author=models.Author.objects.get(project=project, kind="gold"),
+        state="submitted", blind=False,
     )  # fmt: skip
-    Span.objects.create(annotation_set=gold, start=6029, end=6035, label=label, provenance={"from": "run:leaky"})
-    review = Review.objects.create(document=note, author=run, planted_share=20)
-    PlantedLeak.objects.create(review=review, suggestion_id=88_000_012, known="words")
+    models.Span.objects.create(annotation_set=gold, start=6029, end=6035, label=label, provenance={"from": "run:leaky"})
+    review = models.Review.objects.create(document=note, author=run, planted_share=20)
+    models.PlantedLeak.objects.create(review=review, suggestion_id=88_000_012, known="words")
     return {"leaky": run.pk, "leaky_note": note.pk, "leaky_review": review.pk}
 
 
-def _release(world: World, note: Document) -> None:
+def _release(world: World, note: models.Document) -> None:
     """Fill the release with a note in which the leak gate found something, and everything that belongs to releases."""
     project, manager = world.ours, world.people["manager"]
-    release = Release.objects.get(project=project, number=world.objects["ours"]["release"])
-    Release.objects.filter(pk=release.pk).update(purpose="zqpurpose")
+    release = models.Release.objects.get(project=project, number=world.objects["ours"]["release"])
+    models.Release.objects.filter(pk=release.pk).update(purpose="zqpurpose")
     text = "zqreleased" + TEXT[4:]
-    row = ReleasedNote.objects.create(
-        release=release, document=note, name=note.name, state=ReleasedNoteState.HELD, text=text,
+    row = models.ReleasedNote.objects.create(
+        release=release, document=note, name=note.name, state=models.ReleasedNoteState.HELD, text=text,
         pieces=[[0, 4, 0, 10, "CITY", "surrogate"]], spans=[[0, 10, "CITY"]],
     )  # fmt: skip
-    LeakFinding.objects.create(
+    models.LeakFinding.objects.create(
         note=row, start=15, end=17, original_start=9, original_end=11, origin="known", string_key=8, label="CITY"
     )
-    AuditNote.objects.create(plan=release.audit, note=row, position=2, look=0, planted_start=0, planted_end=4)
+    models.AuditNote.objects.create(plan=release.audit, note=row, position=2, look=0, planted_start=0, planted_end=4)
     packed = pack([("case-2.txt", b"zqpacked")])
-    store_file(project=project, kind=StoredFileKind.RELEASE, name="release-1-text.zip", content=packed, actor=manager)
+    store_file(project=project, kind="release", name="release-1-text.zip", content=packed, actor=manager)
     store_people(project=project, people={"P-1": MasterPerson(given=("zqknown",))}, problems=0, actor=manager)
-    add_terms(project=project, kind=ListedTermKind.DENY, terms=[("zqdenied", "CITY")], actor=manager)
+    add_terms(project=project, kind=models.ListedTermKind.DENY, terms=[("zqdenied", "CITY")], actor=manager)
     mention = Mention(0, 4, "CITY", IdentifierType.CITY, TEXT[:4])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "en", TEXT, [mention])])
-    entity = SurrogateEntity.objects.get(project=project, kind=IdentifierType.CITY)
+    entity = models.SurrogateEntity.objects.get(project=project, kind=IdentifierType.CITY)
     change(project=project, entity=entity.pk, version=entity.version, act="replace", text="Zqsurrogate", actor=manager)
-    Certificate.objects.filter(release__project=project).update(json=b'{"purpose":"zqcertified"}')
+    models.Certificate.objects.filter(release__project=project).update(json=b'{"purpose":"zqcertified"}')
 
 
 def draw_anew(world: World) -> dict[str, int]:
@@ -209,35 +183,35 @@ def draw_anew(world: World) -> dict[str, int]:
     Return the ids of the run's suggestions by their aliases on pages.
     """
     project, ours = world.ours, world.objects["ours"]
-    Review.objects.filter(pk=ours["leaky_review"]).delete()
-    other = make_author(project, kind=AuthorKind.RUN, name="agreeing")
-    annotation_set = AnnotationSet.objects.create(
-        document_id=ours["leaky_note"], author=other, state=AnnotationSetState.SUBMITTED
+    models.Review.objects.filter(pk=ours["leaky_review"]).delete()
+    other = make_author(project, kind="run", name="agreeing")
+    annotation_set = models.AnnotationSet.objects.create(
+        document_id=ours["leaky_note"], author=other, state="submitted"
     )
-    spans = Span.objects.filter(annotation_set__author=ours["leaky"])
+    spans = models.Span.objects.filter(annotation_set__author=ours["leaky"])
     for span in spans:
         span.string_key = string_key(TEXT[span.start : span.end])
         span.save()
-        Span.objects.create(
+        models.Span.objects.create(
             annotation_set=annotation_set, start=span.start, end=span.end, label=span.label, string_key=span.string_key
         )
-    add_strings(tally_of(Span.objects.filter(annotation_set__author__in=[ours["leaky"], other.pk])))
-    Project.objects.filter(pk=project.pk).update(planted_share=20)
-    draw_leaks(Author.objects.get(pk=ours["leaky"]), [ours["leaky_note"]])
+    add_strings(tally_of(models.Span.objects.filter(annotation_set__author__in=[ours["leaky"], other.pk])))
+    models.Project.objects.filter(pk=project.pk).update(planted_share=20)
+    draw_leaks(models.Author.objects.get(pk=ours["leaky"]), [ours["leaky_note"]])
     return {str(aliases(project).of(span.pk)): span.pk for span in spans}
 
 
 def _work(world: World) -> None:
     """Create finished work on all annotation sets: jobs, judgings, and an export of each."""
     project, manager = world.ours, world.people["manager"]
-    authors = {author.name: author.pk for author in Author.objects.filter(project=project)}
+    authors = {author.name: author.pk for author in models.Author.objects.filter(project=project)}
     version = project.gold_versions.order_by("-number").first()
     for name in ("zqbenno", "leaky"):
         params = [("score", {"author_id": authors[name]}), ("comparison", {"authors": [authors[name]]})]
-        spec = f"{Author.objects.get(pk=authors[name]).kind}:{name}"
+        spec = f"{models.Author.objects.get(pk=authors[name]).kind}:{name}"
         params += [("gold", {"author_id": authors[name]})]
         for kind, how in [*params, ("export", {"set": spec})]:
-            Job.objects.create(project=project, kind=kind, key=f"{kind}-{name}", params=how)
+            models.Job.objects.create(project=project, kind=kind, key=f"{kind}-{name}", params=how)
         Judging.objects.create(
             project=project, author_id=authors[name], gold_version=version, threshold=0.5, language="en",
             prompt_version="1",
@@ -246,15 +220,15 @@ def _work(world: World) -> None:
         exported(project, spec, manager.pk)
 
 
-def with_notes(project: Project) -> list[str]:
+def with_notes(project: models.Project) -> list[str]:
     """Return the annotation sets for which an export is not empty."""
     empty = [f"gold:{number}" for number in project.gold_versions.filter(note_count=0).values_list("number", flat=True)]
-    drafts = Author.objects.filter(project=project).exclude(annotation_sets__state=AnnotationSetState.SUBMITTED)
+    drafts = models.Author.objects.filter(project=project).exclude(annotation_sets__state="submitted")
     empty += [f"{author.kind}:{author.name}" for author in drafts]
     return [spec for spec in set_specs(project) if spec not in empty]
 
 
-def exported(project: Project, spec: str, actor: int, format: str = "brat") -> int:
+def exported(project: models.Project, spec: str, actor: int, format: str = "brat") -> int:
     told = run_export(project_id=project.pk, set_spec=spec, format=format, actor_id=actor, progress=silent)
     return told["file_id"]
 
@@ -270,11 +244,11 @@ def variants(name: str, world: World) -> Iterator[dict[str, int]]:
         "note": [ids[each] for each in ("note", "open_note", "case", "golden", "leaky_note")],
         "open_note": [ids["open_note"], ids["case"]],
         "job": list(project.jobs.values_list("number", flat=True)),
-        "file": list(StoredFile.objects.filter(project=project).values_list("pk", flat=True)),
-        "entity": list(SurrogateEntity.objects.filter(project=project).values_list("pk", flat=True)),
+        "file": list(models.StoredFile.objects.filter(project=project).values_list("pk", flat=True)),
+        "entity": list(models.SurrogateEntity.objects.filter(project=project).values_list("pk", flat=True)),
         "judging": list(Judging.objects.filter(project=project).values_list("pk", flat=True)),
     }
-    authors = list(Author.objects.filter(project=project).values_list("pk", flat=True))
+    authors = list(models.Author.objects.filter(project=project).values_list("pk", flat=True))
     for pk in every.get(kind, [ids.get(kind, 0)]):
         if "<int:author>" not in ROUTES[name]:
             yield {kind: pk} if kind else {}
@@ -293,9 +267,9 @@ def urls(world: World) -> list[str]:
         for ids in variants(name, world):
             chosen = World(world.ours, world.theirs, world.people, {"ours": world.objects["ours"] | ids})
             found.append(url_of(name, chosen))
-    sets = AnnotationSet.objects.filter(document__project=project)
+    sets = models.AnnotationSet.objects.filter(document__project=project)
     found += [f"{reverse('note', args=[slug, note])}?set={pk}" for note, pk in sets.values_list("document", "pk")]
-    authors = list(Author.objects.filter(project=project).values_list("pk", flat=True))
+    authors = list(models.Author.objects.filter(project=project).values_list("pk", flat=True))
     for version in [0, *project.gold_versions.values_list("number", flat=True)]:
         for other in authors:
             query = f"?gold={version}&a={authors[0]}&a={other}"
@@ -314,7 +288,7 @@ def urls(world: World) -> list[str]:
     ]
     found += [reverse("decisions_export", args=[slug, "jsonl"]), f"{reverse('scores', args=[slug])}?gold=current"]
     found += [f"{reverse('export', args=[slug])}?split={split}" for split in Split]
-    strings = SuggestedString.objects.filter(author__project=project).values_list("pk", flat=True)
+    strings = models.SuggestedString.objects.filter(author__project=project).values_list("pk", flat=True)
     found += [reverse("review_string", args=[slug, pk]) for pk in strings]
     return list(dict.fromkeys(found))
 

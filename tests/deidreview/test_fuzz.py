@@ -71,7 +71,7 @@ def broken(client: Client, cases: Iterator[Case] | list[Case]) -> Counter[str]:
     """Count the requests that ended in a server error or showed a traceback."""
     failed: Counter[str] = Counter()
     for method, path, sent in cases:
-        response = fuzzing.undone(client, method, path, **sent)
+        response = fuzzing.answered(client, method, path, **sent)
         text = b"" if response.streaming else response.content
         # Without Redis, the instance says that it is not ready.
         if (response.status_code >= 500 and not path.startswith("/readyz")) or b"Traceback" in text:

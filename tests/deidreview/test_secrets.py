@@ -7,7 +7,6 @@ By day an annotator and a reviewer walk, from whom most is kept.
 
 import re
 from collections.abc import Iterable, Iterator
-from copy import copy
 
 import pytest
 from django.http import HttpResponse
@@ -109,9 +108,7 @@ class Walk:
             def act(chosen: World = chosen) -> int:
                 return self.follow(f"POST {name}", answer_of(self.client, "POST", name, chosen))
 
-            cookies = copy(self.client.cookies)
-            undone(act)
-            self.client.cookies = cookies  # signing out must not end the walk
+            undone(act, self.client)  # signing out must not end the walk
 
     def follow(self, where: str, answer: HttpResponse) -> int:
         """Search the response and the page to which it redirects, which may describe the action."""

@@ -2,19 +2,7 @@
 
 from types import SimpleNamespace
 
-from annotations.models import (
-    AuditNote,
-    AuditPlan,
-    AuthorKind,
-    NoteMetadata,
-    Project,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleasePolicy,
-    ReleaseState,
-    User,
-)
+from annotations import models
 from annotations.release.selectors.audits import shown_of
 from annotations.release.services.audits.planning import Choices, plan_audit
 from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
@@ -39,36 +27,36 @@ def pieces_of(spans: list[tuple[int, int, str]]) -> list[list[object]]:
     return pieces
 
 
-def make_release(project: Project, notes: int = 40, patients: int = 0) -> Release:
+def make_release(project: models.Project, notes: int = 40, patients: int = 0) -> models.Release:
     """A prepared release of new notes in two languages and two types, of `patients` patients (0: without ids)."""
     rules = {code: {"kind": kind, "action": "mask", "numbered": False} for code, kind in KINDS.items()}
     rules["AGE"]["action"] = "keep"
     about = {"name": "Publication mask", "rules": rules}
-    policy, _made = ReleasePolicy.objects.get_or_create(project=project, slug="mask", version=1, defaults=about)
-    gold = make.make_author(project, kind=AuthorKind.GOLD, name="gold")
-    number = 1 + Release.objects.filter(project=project).count()
-    release = Release.objects.create(
-        project=project, number=number, set_spec="gold", policy=policy, state=ReleaseState.PREPARED, note_count=notes
+    policy, _made = models.ReleasePolicy.objects.get_or_create(project=project, slug="mask", version=1, defaults=about)
+    gold = make.make_author(project, kind=models.AuthorKind.GOLD, name="gold")
+    number = 1 + models.Release.objects.filter(project=project).count()
+    release = models.Release.objects.create(
+        project=project, number=number, set_spec="gold", policy=policy, state="prepared", note_count=notes
     )
     for at in range(notes):
         patient = f"P-{at % patients:04}" if patients else ""
         note = make.make_note(
             project, TEXT, f"caso-{number}-{at:03}", language="it" if at % 4 else "en", patient_id=patient
         )
-        NoteMetadata.objects.create(document=note, note_type="letter" if at % 2 else "report", site="Nord")
+        models.NoteMetadata.objects.create(document=note, note_type="letter" if at % 2 else "report", site="Nord")
         make.make_set(note, gold, REPLACED, submitted=True)
-        ReleasedNote.objects.create(
-            release=release, document=note, name=note.name, state=ReleasedNoteState.DONE, text=RELEASED,
+        models.ReleasedNote.objects.create(
+            release=release, document=note, name=note.name, state=models.ReleasedNoteState.DONE, text=RELEASED,
             sha256=text_sha256(RELEASED), pieces=pieces_of(REPLACED), span_count=3,
         )  # fmt: skip
     return release
 
 
-def planned(release: Release, **choices: object) -> AuditPlan:
+def planned(release: models.Release, **choices: object) -> models.AuditPlan:
     return plan_audit(release=release, choices=Choices(**{"target": 0.1, "planted": 0.0, **choices}), actor=None)
 
 
-def read_one(plan: AuditPlan, user: User, *marks: str) -> AuditNote:
+def read_one(plan: models.AuditPlan, user: models.User, *marks: str) -> models.AuditNote:
     """Read the next note: mark these words, each with the label DOCTOR, and finish."""
     taken = next_note(plan=plan, user=user)
     assert taken is not None
@@ -79,10 +67,10 @@ def read_one(plan: AuditPlan, user: User, *marks: str) -> AuditNote:
         mark(note=note, start=start, end=start + len(words), label="DOCTOR", user=user)
     finish(note=note, user=user)
     plan.refresh_from_db()
-    return AuditNote.objects.get(pk=note.pk)
+    return models.AuditNote.objects.get(pk=note.pk)
 
 
-def audited_world(project: Project, **about: int) -> SimpleNamespace:
+def audited_world(project: models.Project, **about: int) -> SimpleNamespace:
     """The project's release with two auditors and a manager."""
     rev, rev2 = (make.make_member(project, "reviewer", name) for name in ("rita", "remo"))
     mia = make.make_member(project, "manager", "mina")

@@ -3,18 +3,8 @@
 from playwright.sync_api import Page, expect
 
 from annotations.models import Comment, Flag, Label, PersonalKey, Project
-from tests.browser.annotate.steps import (
-    TEXT,
-    drag,
-    hold,
-    label_button,
-    open_note,
-    press,
-    quotes,
-    reload,
-    saved,
-    wait_for_held,
-)
+from tests.browser.annotate import steps
+from tests.browser.annotate.steps import TEXT, drag, hold, open_note, press, quotes, reload, saved
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"> \u202eעברית {{ x }}"
 GUIDELINES = "# Names\n\nTitles stay **outside**.\n\n# Dates\n\nYears alone count. [Law](https://example.org/x)\n"
@@ -217,7 +207,7 @@ def test_writing_goes_on_when_an_answer_redraws_the_note(walk_over):
     walk.go_on()
     press(page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "m")
     page.keyboard.type("W")
-    wait_for_held(page, held, 1)
+    steps.wait_for_held(page, held, 1)
     with page.expect_response("**/spans*"):
         held[0].continue_()
     # The answer is taken over after the promises that wait for it.
@@ -249,8 +239,8 @@ def test_ones_own_keys(world, page_of, live):
     # The page that was open all the while takes the keys over when somebody comes back to it.
     before.bring_to_front()
     before.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(label_button(before, "AGE").locator("kbd")).to_have_text("1")
-    expect(label_button(before, "PATIENT").locator("kbd")).to_have_count(0)
+    expect(steps.label_button(before, "AGE").locator("kbd")).to_have_text("1")
+    expect(steps.label_button(before, "PATIENT").locator("kbd")).to_have_count(0)
     press(before, "Control+Home", "1", "?")
     expect(before.locator("#keys-list dl > div:has(dd:text-is('AGE')) kbd")).to_have_text("1")
     saved(before)
