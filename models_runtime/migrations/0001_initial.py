@@ -2,6 +2,7 @@
 
 import models_runtime.refining.rules.injection
 import django.db.models.deletion
+import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
@@ -13,8 +14,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('annotations', '0002_tables'),
-        ('annotations', '__first__'),
+        ('annotations', '0002_schema'),
     ]
 
     operations = [
@@ -372,6 +372,114 @@ class Migration(migrations.Migration):
                     options={
                         'ordering': ['run', 'document', 'start'],
                         'constraints': [models.UniqueConstraint(fields=('run', 'document', 'start'), name='injected_error_once')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='Feed',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('created_at', models.DateTimeField(auto_now_add=True)),
+                        ('name', models.CharField(max_length=40)),
+                        ('source', models.CharField(max_length=500)),
+                        ('target', models.CharField(max_length=500)),
+                        ('backend', models.CharField(blank=True, help_text='A backend, or a trained model.', max_length=120)),
+                        ('read_percent', models.PositiveSmallIntegerField(default=100, help_text='Share of the notes that people review before they are released, drawn by a keyed hash.')),
+                        ('period', models.CharField(choices=[('day', 'Every day'), ('week', 'Every week')], default='day', max_length=4)),
+                        ('paused_at', models.DateTimeField(null=True)),
+                        ('problem', models.CharField(blank=True, max_length=500)),
+                        ('looked_at', models.DateTimeField(help_text='When the folder was last looked at.', null=True)),
+                        ('continues', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotations.release')),
+                        ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                        ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotations.job')),
+                        ('paused_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                        ('policy', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='annotations.releasepolicy')),
+                        ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='feeds', to='annotations.project')),
+                        ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='models_runtime.run')),
+                    ],
+                    options={
+                        'ordering': ['name'],
+                        'constraints': [models.UniqueConstraint(fields=('project', 'name'), name='feed_name_once'), models.UniqueConstraint(fields=('source',), name='feed_source_once'), models.UniqueConstraint(fields=('target',), name='feed_target_once')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='FeedDelta',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('begins', models.DateField(help_text='The first day of the period.')),
+                        ('folder', models.CharField(max_length=30)),
+                        ('records', models.BooleanField(default=False, help_text='Its notes are those of records.')),
+                        ('certified', models.PositiveIntegerField(default=0)),
+                        ('closed', models.BooleanField(default=False)),
+                        ('feed', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deltas', to='models_runtime.feed')),
+                        ('release', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='feed_delta', to='annotations.release')),
+                    ],
+                    options={
+                        'ordering': ['id'],
+                        'constraints': [models.UniqueConstraint(fields=('feed', 'folder'), name='feed_folder_once')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='FeedFile',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('key', models.CharField(max_length=64)),
+                        ('name', models.CharField(blank=True, max_length=500)),
+                        ('kind', models.CharField(blank=True, help_text='note, document or records.', max_length=8)),
+                        ('size', models.PositiveBigIntegerField(default=0)),
+                        ('patient', models.CharField(blank=True, max_length=80)),
+                        ('state', models.CharField(choices=[('taken', 'Taken'), ('imported', 'Imported'), ('quarantined', 'In quarantine'), ('withdrawn', 'Erased')], default='taken', max_length=11)),
+                        ('since', models.DateTimeField(default=django.utils.timezone.now)),
+                        ('taken_at', models.DateTimeField(default=django.utils.timezone.now)),
+                        ('reason', models.CharField(blank=True, choices=[('link', 'It is a link, which is not followed.'), ('special', 'It is not a plain file.'), ('name', 'Its name is not allowed.'), ('large', 'It is larger than an upload may be.'), ('unreadable', "It can't be read. Check its permissions."), ('refused', "It can't be imported."), ('duplicate', 'The project has a note with the same text.'), ('empty', 'It holds no note.'), ('records', 'Some of its records were refused. The others were taken.')], max_length=10)),
+                        ('detail', models.CharField(blank=True, max_length=300)),
+                        ('moved', models.BooleanField(default=False)),
+                        ('problems', models.JSONField(default=list, help_text='The first refused records: {where, path, reason}.')),
+                        ('feed', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='files', to='models_runtime.feed')),
+                        ('imported_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotations.import')),
+                    ],
+                    options={
+                        'ordering': ['id'],
+                        'indexes': [models.Index(fields=['feed', 'state', 'id'], name='feed_file_by_state')],
+                        'constraints': [models.UniqueConstraint(fields=('feed', 'key'), name='feed_file_once')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='FeedNote',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('state', models.CharField(choices=[('imported', 'Waits for the run'), ('read', 'Waits for review'), ('ready', 'Waits for release'), ('gate', 'At the leak gate'), ('delivering', 'Being delivered'), ('released', 'Released'), ('withdrawn', 'Withdrawn'), ('refused', "Can't leave")], default='imported', max_length=10)),
+                        ('since', models.DateTimeField(default=django.utils.timezone.now)),
+                        ('reviewed', models.BooleanField(default=True, help_text='Whether people review it before it is released.')),
+                        ('path', models.CharField(blank=True, max_length=300)),
+                        ('sha256', models.CharField(blank=True, max_length=64)),
+                        ('delivered_at', models.DateTimeField(null=True)),
+                        ('record', models.BooleanField(default=False)),
+                        ('document', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='feed_note', to='annotations.document')),
+                        ('feed', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='notes', to='models_runtime.feed')),
+                        ('file', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notes', to='models_runtime.feedfile')),
+                        ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='models_runtime.run')),
+                        ('record_sha256', models.CharField(blank=True, db_default='', help_text='That of the record.', max_length=64)),
+                    ],
+                    options={
+                        'ordering': ['id'],
+                        'indexes': [models.Index(fields=['feed', 'state', 'id'], name='feed_note_by_state')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='Tombstone',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('path', models.CharField(max_length=300)),
+                        ('sha256', models.CharField(blank=True, max_length=64)),
+                        ('delivered_at', models.DateTimeField(null=True)),
+                        ('withdrawn_at', models.DateTimeField(default=django.utils.timezone.now)),
+                        ('reason', models.CharField(choices=[('erased', 'The note was erased'), ('withdrawn', 'The release was withdrawn'), ('held', 'The leak gate holds the note back'), ('leak', 'A later note of the patient showed a leak in it')], max_length=9)),
+                        ('cleared_at', models.DateTimeField(null=True)),
+                        ('feed', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tombstones', to='models_runtime.feed')),
+                    ],
+                    options={
+                        'ordering': ['id'],
+                        'indexes': [models.Index(fields=['feed', 'cleared_at'], name='tombstone_to_clear')],
                     },
                 ),
             ],

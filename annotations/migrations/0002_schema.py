@@ -10,6 +10,12 @@ from annotations.migrations._tables import CreateTables
 from annotations.migrations._triggers import create_triggers
 
 
+def store_plainly(apps, schema_editor):
+    """A search reads few rows of a table of signatures, so PostgreSQL must not compress it as a whole."""
+    if schema_editor.connection.vendor == 'postgresql':
+        schema_editor.execute('ALTER TABLE annotations_noteindex ALTER COLUMN bits SET STORAGE EXTERNAL')
+
+
 class Migration(migrations.Migration):
 
     initial = True
@@ -64,10 +70,10 @@ class Migration(migrations.Migration):
                 migrations.CreateModel(
                     name='Deletion',
                     fields=[
-                        ('project_id', models.BigIntegerField(primary_key=True, serialize=False))
+                        ('project_id', models.BigIntegerField(primary_key=True, serialize=False)),
                     ],
                     options={
-                        'ordering': ['project_id']
+                        'ordering': ['project_id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -89,7 +95,7 @@ class Migration(migrations.Migration):
                         ('language', models.CharField(blank=True, help_text='The language of notes that are imported without one.', max_length=8)),
                         ('guidelines', models.TextField(blank=True, help_text='Markdown, shown to annotators beside the note.')),
                         ('guidelines_version', models.PositiveIntegerField(default=0)),
-                        ('distribution', models.CharField(choices=[('everyone', 'Every annotator annotates every note'), ('some', 'Some annotators annotate each note'), ('list', 'I assign notes by hand')], default='everyone', max_length=10)),
+                        ('distribution', models.CharField(choices=[('everyone', 'Every annotator annotates every note'), ('some', 'Some annotators annotate each note'), ('list', 'I assign notes by hand'), ('managers', 'Managers annotate, without other annotators')], default='everyone', max_length=10)),
                         ('annotators_per_note', models.PositiveSmallIntegerField(default=2, help_text='Used when some annotators annotate each note.')),
                         ('notes_per_annotator', models.PositiveIntegerField(blank=True, help_text='The most notes that the rule assigns to one annotator.', null=True)),
                         ('idle_days', models.PositiveSmallIntegerField(blank=True, help_text='An annotator who is idle for this long loses their open notes.', null=True)),
@@ -107,9 +113,11 @@ class Migration(migrations.Migration):
                         ('exported_at', models.DateTimeField(help_text='When notes were first exported, by a page or a command.', null=True)),
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                         ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                        ('candidates', models.BooleanField(db_default=False, default=False, help_text='Annotators see what the rules find, and are then not blind.')),
+                        ('runs_decide', models.BooleanField(db_default=False, default=False, help_text='Model runs decide about free text of records, without a reviewer.')),
                     ],
                     options={
-                        'ordering': ['name', 'id']
+                        'ordering': ['name', 'id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -121,16 +129,16 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['-id']
+                        'ordering': ['-id'],
                     },
                 ),
                 migrations.CreateModel(
                     name='Stale',
                     fields=[
-                        ('document_id', models.BigIntegerField(primary_key=True, serialize=False))
+                        ('document_id', models.BigIntegerField(primary_key=True, serialize=False)),
                     ],
                     options={
-                        'ordering': ['document_id']
+                        'ordering': ['document_id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -141,7 +149,7 @@ class Migration(migrations.Migration):
                         ('until', models.DateTimeField(db_index=True)),
                     ],
                     options={
-                        'ordering': ['id']
+                        'ordering': ['id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -221,7 +229,7 @@ class Migration(migrations.Migration):
                         ('finished_at', models.DateTimeField()),
                     ],
                     options={
-                        'ordering': ['id']
+                        'ordering': ['id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -251,7 +259,7 @@ class Migration(migrations.Migration):
                         ('finished_at', models.DateTimeField(null=True)),
                     ],
                     options={
-                        'ordering': ['-id']
+                        'ordering': ['-id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -262,7 +270,7 @@ class Migration(migrations.Migration):
                         ('author', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='annotation_sets', to='annotations.author')),
                         ('state', models.CharField(choices=[('draft', 'Draft'), ('submitted', 'Submitted'), ('withdrawn', 'Withdrawn')], default='draft', max_length=10)),
                         ('version', models.PositiveIntegerField(default=0)),
-                        ('blind', models.BooleanField(default=True, help_text="False where the author could see other annotators' spans.")),
+                        ('blind', models.BooleanField(default=True, help_text="False where the author could see other annotators' spans, or candidates.")),
                         ('seeded', models.BooleanField(default=False, help_text="The annotator began from a model's spans.")),
                         ('imported_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='annotation_sets', to='annotations.import')),
                         ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -304,6 +312,7 @@ class Migration(migrations.Migration):
                         ('position', models.PositiveSmallIntegerField()),
                         ('attributes', models.JSONField(blank=True, default=list, help_text='What its spans may have: a list of {name, values}; without values, boolean.')),
                         ('merged_into', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='merged_from', to='annotations.label')),
+                        ('identifier', models.CharField(blank=True, db_default='', default='', help_text='The identifier type of an own label, if given.', max_length=20)),
                     ],
                     options={
                         'ordering': ['position', 'id'],
@@ -320,7 +329,7 @@ class Migration(migrations.Migration):
                         ('end', models.PositiveIntegerField()),
                         ('original_start', models.PositiveIntegerField()),
                         ('original_end', models.PositiveIntegerField()),
-                        ('origin', models.CharField(choices=[('note', 'Labeled in this note'), ('patient', 'Labeled in another note of the patient'), ('known', 'Known identifier of the patient'), ('denied', 'On the deny list'), ('shape', 'Looks like an identifier'), ('rules', 'Found by the rules'), ('run', 'Suggested by a run'), ('audit', 'Marked in the audit')], max_length=7)),
+                        ('origin', models.CharField(choices=[('note', 'Labeled in this note'), ('patient', 'Labeled in another note of the patient'), ('known', 'Known identifier of the patient'), ('denied', 'On the deny list'), ('shape', 'Looks like an identifier'), ('rules', 'Found by the rules'), ('run', 'Suggested by a run'), ('muted', 'Muted in the recording by a person'), ('audit', 'Marked in the audit')], max_length=7)),
                         ('part', models.BooleanField(default=False, help_text='Only a part of the string, of four letters or more.')),
                         ('label', models.CharField(blank=True, max_length=60)),
                         ('source', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.document')),
@@ -405,7 +414,7 @@ class Migration(migrations.Migration):
                         ('code', models.CharField(blank=True, max_length=60)),
                     ],
                     options={
-                        'constraints': [models.UniqueConstraint(fields=('mapping', 'label'), name='mapped_label_once')]
+                        'constraints': [models.UniqueConstraint(fields=('mapping', 'label'), name='mapped_label_once')],
                     },
                 ),
                 migrations.CreateModel(
@@ -476,7 +485,7 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['-id']
+                        'ordering': ['-id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -659,7 +668,7 @@ class Migration(migrations.Migration):
                         ('revoked_at', models.DateTimeField(null=True)),
                     ],
                     options={
-                        'ordering': ['-id']
+                        'ordering': ['-id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -729,7 +738,7 @@ class Migration(migrations.Migration):
                         ('began_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['id']
+                        'ordering': ['id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -797,6 +806,7 @@ class Migration(migrations.Migration):
                         ('signed_at', models.DateTimeField(null=True)),
                         ('searched_runs', models.JSONField(default=list, help_text='Runs whose suggestions the leak gate also looks for, as specifications: run:NAME.')),
                         ('keep_names', models.BooleanField(default=False, help_text='Released notes keep the names of the notes, which can hold dates and identifiers.')),
+                        ('continues', models.ForeignKey(help_text='The first release of the standing release to which this one adds notes.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='deltas', to='annotations.release')),
                     ],
                     options={
                         'ordering': ['-number'],
@@ -838,7 +848,7 @@ class Migration(migrations.Migration):
                         ('at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['id']
+                        'ordering': ['id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -852,6 +862,7 @@ class Migration(migrations.Migration):
                         ('rules', models.JSONField()),
                         ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                         ('created_at', models.DateTimeField(auto_now_add=True)),
+                        ('basis', models.CharField(blank=True, db_default='', default='', max_length=40)),
                     ],
                     options={
                         'ordering': ['slug', '-version'],
@@ -960,7 +971,7 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['-created_at']
+                        'ordering': ['-created_at'],
                     },
                 ),
                 migrations.CreateModel(
@@ -975,7 +986,7 @@ class Migration(migrations.Migration):
                     ],
                     options={
                         'db_table': 'models_runtime_share',
-                        'ordering': ['id']
+                        'ordering': ['id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -1051,7 +1062,7 @@ class Migration(migrations.Migration):
                         ('at', models.DateTimeField(auto_now=True)),
                     ],
                     options={
-                        'ordering': ['id']
+                        'ordering': ['id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -1068,7 +1079,7 @@ class Migration(migrations.Migration):
                         ('expires_at', models.DateTimeField(db_index=True, help_text='Null: the file is kept until a person deletes it.', null=True)),
                     ],
                     options={
-                        'ordering': ['-id']
+                        'ordering': ['-id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -1201,7 +1212,7 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                     options={
-                        'ordering': ['id']
+                        'ordering': ['id'],
                     },
                 ),
                 migrations.CreateModel(
@@ -1336,7 +1347,7 @@ class Migration(migrations.Migration):
                     ],
                     options={
                         'ordering': ['id'],
-                        'indexes': [models.Index(fields=['project_id', 'id'], name='event_by_project'), models.Index(fields=['document_id', 'id'], name='event_by_document'), models.Index(fields=['annotation_set_id', 'id'], name='event_by_set'), models.Index(fields=['actor', 'id'], name='event_by_actor')],
+                        'indexes': [models.Index(fields=['project_id', 'id'], name='event_by_project'), models.Index(fields=['document_id', 'id'], name='event_by_document'), models.Index(fields=['annotation_set_id', 'id'], name='event_by_set'), models.Index(fields=['actor', 'project_id', 'at'], name='event_by_person'), models.Index(fields=['project_id', 'verb', 'id'], name='event_by_verb')],
                         'constraints': [models.UniqueConstraint(condition=models.Q(('change_id__isnull', False)), fields=('annotation_set_id', 'change_id'), name='change_once')],
                     },
                 ),
@@ -1366,14 +1377,177 @@ class Migration(migrations.Migration):
                         ('document', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.document')),
                         ('spans', models.JSONField()),
                         ('split', models.CharField(blank=True, help_text='train, dev or test, the same for all notes of a patient.', max_length=5)),
+                        ('gold', models.BigIntegerField(null=True)),
+                        ('gold_number', models.PositiveIntegerField(null=True)),
                     ],
                     options={
                         'ordering': ['document'],
                         'constraints': [models.UniqueConstraint(fields=('version', 'document'), name='gold_version_note_once')],
+                        'indexes': [models.Index(fields=['version', 'document', 'gold', 'gold_number'], name='frozen_gold')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='NoteIndex',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('last', models.BigIntegerField()),
+                        ('notes', models.JSONField(help_text='The ids of up to SIZE notes.')),
+                        ('shift', models.PositiveSmallIntegerField()),
+                        ('bits', models.BinaryField(help_text='SIZE bits for each hash: which notes have it.')),
+                        ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.project')),
+                    ],
+                    options={
+                        'ordering': ['last'],
+                        'constraints': [models.UniqueConstraint(fields=('project', 'last'), name='index_once')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='PublishedDecision',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('name', models.CharField(max_length=255)),
+                        ('sha256', models.CharField(max_length=64)),
+                        ('number', models.CharField(blank=True, max_length=200)),
+                        ('office', models.CharField(blank=True, max_length=200)),
+                        ('state', models.CharField(choices=[('new', 'Not compared yet'), ('none', 'No clear note'), ('ambiguous', 'To be settled'), ('paired', 'Paired')], default='new', max_length=9)),
+                        ('method', models.CharField(blank=True, max_length=6)),
+                        ('parameters', models.JSONField(default=dict)),
+                        ('aligned', models.FloatField(help_text="Share of the clear note's tokens that matched, from 0 to 1.", null=True)),
+                        ('outside', models.PositiveIntegerField(default=0)),
+                        ('begin', models.PositiveIntegerField(default=0)),
+                        ('inside', models.PositiveIntegerField(default=0)),
+                        ('settled_at', models.DateTimeField(null=True)),
+                        ('text', models.TextField()),
+                        ('author', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotations.author')),
+                        ('document', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='published', to='annotations.document')),
+                        ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.project')),
+                        ('settled_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ],
+                    options={
+                        'ordering': ['id'],
+                        'indexes': [models.Index(fields=['project', 'state', 'aligned'], name='published_by_state')],
+                        'constraints': [models.UniqueConstraint(fields=('project', 'sha256'), name='published_decision_once')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='PairCandidate',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('similarity', models.FloatField(help_text='Exact Jaccard similarity, from 0 to 1.')),
+                        ('fits', models.BooleanField(default=False)),
+                        ('document', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.document')),
+                        ('published', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='candidates', to='annotations.publisheddecision')),
+                    ],
+                    options={
+                        'ordering': ['-fits', '-similarity', 'id'],
+                        'constraints': [models.UniqueConstraint(fields=('published', 'document'), name='pair_candidate_once')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='RecordSchema',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('created_at', models.DateTimeField(auto_now_add=True)),
+                        ('data_type', models.CharField(max_length=80)),
+                        ('number', models.PositiveIntegerField()),
+                        ('record_version', models.CharField(blank=True, max_length=40)),
+                        ('schema', models.JSONField(help_text='See annotations.records.rules.schemas.')),
+                        ('repairs', models.JSONField(default=list, help_text='What was repaired in the file, as sentences.')),
+                        ('state', models.CharField(choices=[('draft', 'Draft'), ('reviewed', 'Reviewed'), ('active', 'Active'), ('retired', 'Replaced')], default='draft', max_length=8)),
+                        ('reviewed_at', models.DateTimeField(null=True)),
+                        ('activated_at', models.DateTimeField(null=True)),
+                        ('activated_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                        ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                        ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='record_schemas', to='annotations.project')),
+                        ('reviewed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ],
+                    options={
+                        'ordering': ['data_type', '-number'],
+                        'constraints': [models.UniqueConstraint(fields=('project', 'data_type', 'number'), name='record_schema_once'), models.UniqueConstraint(condition=models.Q(('state', 'active')), fields=('project', 'data_type'), name='one_active_record_schema')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='Record',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('content_hash', models.CharField(max_length=64)),
+                        ('has_text', models.BooleanField(default=True)),
+                        ('sections', models.JSONField(default=list)),
+                        ('record', models.JSONField()),
+                        ('created_at', models.DateTimeField(auto_now_add=True)),
+                        ('document', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='record', to='annotations.document')),
+                        ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.project')),
+                        ('release', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='records', to='annotations.release')),
+                        ('schema', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='records', to='annotations.recordschema')),
+                    ],
+                    options={
+                        'ordering': ['id'],
+                        'indexes': [models.Index(fields=['project', 'release', 'id'], name='record_by_release')],
+                        'constraints': [models.UniqueConstraint(fields=('schema', 'content_hash'), name='record_once')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='Recording',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('format', models.CharField(max_length=12)),
+                        ('subtype', models.CharField(max_length=24)),
+                        ('rate', models.PositiveIntegerField()),
+                        ('channels', models.PositiveSmallIntegerField()),
+                        ('frames', models.PositiveBigIntegerField()),
+                        ('source', models.CharField(max_length=80)),
+                        ('voice', models.CharField(blank=True, max_length=20)),
+                        ('margin', models.FloatField()),
+                        ('widened', models.PositiveIntegerField(default=0)),
+                        ('patient_id', models.CharField(blank=True, help_text='That of the note, until there is one.', max_length=80)),
+                        ('given', models.JSONField(null=True)),
+                        ('words', models.JSONField(default=list)),
+                        ('peaks', models.JSONField(default=list)),
+                        ('document', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='recording', to='annotations.document')),
+                        ('imported_by', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='recording', to='annotations.import')),
+                        ('name', models.CharField(blank=True, db_default='', default='', max_length=255)),
+                    ],
+                    options={
+                        'ordering': ['id'],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='AudioRegion',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('start', models.FloatField()),
+                        ('end', models.FloatField()),
+                        ('cause', models.CharField(choices=[('gap', 'Voice without words'), ('confidence', 'Uncertain words'), ('person', 'Marked by hand')], max_length=10)),
+                        ('verdict', models.CharField(blank=True, max_length=60)),
+                        ('sort', models.CharField(blank=True, choices=[('name', 'Name'), ('context', 'Relevant context'), ('noise', 'Noise')], max_length=7)),
+                        ('decision', models.CharField(blank=True, choices=[('accepted', 'Mute'), ('rejected', 'Keep audible')], max_length=8)),
+                        ('decided_at', models.DateTimeField(null=True)),
+                        ('decided_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                        ('recording', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='regions', to='annotations.recording')),
+                    ],
+                    options={
+                        'ordering': ['start', 'id'],
+                        'indexes': [models.Index(fields=['recording', 'start'], name='audio_region_by_time')],
+                        'constraints': [models.CheckConstraint(condition=models.Q(('end__gt', models.F('start'))), name='audio_region_not_empty')],
+                    },
+                ),
+                migrations.CreateModel(
+                    name='RecordingBlock',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('end', models.FloatField()),
+                        ('words', models.JSONField(default=list)),
+                        ('voiced', models.JSONField(default=list)),
+                        ('recording', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='blocks', to='annotations.recording')),
+                    ],
+                    options={
+                        'ordering': ['end'],
+                        'constraints': [models.UniqueConstraint(fields=('recording', 'end'), name='recording_block_once')],
                     },
                 ),
             ],
         ),
         migrations.AddField('User', 'created_in', models.ForeignKey(blank=True, help_text='The project whose manager created the account.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotations.project')),
         migrations.RunPython(create_triggers, migrations.RunPython.noop),
+        migrations.RunPython(store_plainly, migrations.RunPython.noop),
     ]
