@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 from ninja.responses import Status
@@ -166,9 +167,7 @@ def make_gold_of_note(
     request: ApiRequest, response: HttpResponse, access: Access, note: NoteForGold, body: NewGold
 ) -> GoldOfNote:
     """Make a submitted annotation set gold. Gold with the same spans stays as it is."""
-    chosen = sets_for(access).filter(document=note, pk=body.set).select_related("author").first()
-    if chosen is None:
-        raise Http404("This note has no such annotation set.")
+    chosen = get_object_or_404(sets_for(access).select_related("author"), document=note, pk=body.set)
     if chosen.version != body.version:
         raise Problem(409, "changed", _("These annotations changed after you read them. Nothing was done."))
     if body.replace and (gold := selectors.gold_of(note)) is not None:
@@ -178,13 +177,12 @@ def make_gold_of_note(
 
 
 @router.delete(NOTE, Can.MAKE_GOLD, response={204: None})
-def withdraw_gold_of_note(request: ApiRequest, access: Access, note: NoteForGold) -> Status[None]:
+def withdraw_gold_of_note(request: ApiRequest, access: Access, note: NoteForGold) -> None:
     """Remove the gold of a note. Frozen versions keep their copy."""
     if (gold := selectors.gold_of(note)) is None:
         raise Http404("This note has no gold.")
     matched(request, _etag(gold))
     withdraw_gold(document=note, actor=access.user)
-    return Status(204, None)
 
 
 @router.get(f"{GOLD}/versions", Can.READ_NOTES, response=Page[VersionItem])

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, Min, OuterRef, QuerySet
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
 
@@ -313,10 +312,7 @@ def _sources(
 
 def note_for_gold(access: Access, pk: int) -> Document:
     """A note without its text. Raises Http404."""
-    found = notes_for(access).select_related("project").defer("text").filter(pk=pk).first()
-    if found is None:
-        raise Http404("This note does not exist.")
-    return found
+    return get_object_or_404(notes_for(access).select_related("project").defer("text"), pk=pk)
 
 
 def gold_of(note: Document) -> AnnotationSet | None:

@@ -96,6 +96,11 @@ class Release(Created):
         """The notes that were not erased since."""
         return self.note_count - self.erased_count
 
+    @property
+    def open_findings(self) -> int:
+        """The number of findings of the leak gate that nobody has decided yet."""
+        return LeakFinding.objects.filter(note__release=self, decision="").count()
+
 
 class ReleasedNoteState(models.TextChoices):
     PENDING = "pending", _("Waiting")

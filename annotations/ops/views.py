@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -53,7 +53,7 @@ def archive_start(request: requests.Request, access: Access) -> HttpResponse:
 
 @requests.in_project(Can.ARCHIVE)
 def archive_file(request: requests.Request, access: Access, pk: int) -> HttpResponse | StreamingHttpResponse:
-    return attachment(request, access, staging.ready_archive(access.project, pk))
+    return attachment(request, access, get_object_or_404(staging.ready_archives(access.project), pk=pk))
 
 
 @requests.takes_uploads(None)
@@ -231,12 +231,7 @@ def _set_ids(request: requests.Request, access: Access) -> dict[str, Any]:
     if not form.is_valid():
         return {"file_form": form}
     done = erasing.set_rows(project=access.project, rows=form.cleaned_data["file"], actor=access.user)
-    return {
-        "done": done.patients | {"unknown": done.unknown},
-        "metadata": done.metadata,
-        "unknown_shown": done.unknown[:SHOWN],
-        "unknown_more": len(done.unknown[SHOWN:]),
-    }
+    return {"done": done, "unknown_shown": done.unknown[:SHOWN], "unknown_more": len(done.unknown[SHOWN:])}
 
 
 # Pages of webhooks: the list with a form, and one webhook with its settings and its log of deliveries.

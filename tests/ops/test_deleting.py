@@ -261,7 +261,7 @@ def test_a_killed_deletion_leaves_the_whole_project_or_nothing_visible(world, si
     monkeypatch.undo()
     assert sign_in(world.mia).get("/projects/covid/").status_code == 200 and not models.Deletion.objects.exists()
 
-    monkeypatch.setattr(deleting, "_delete_events", killed)
+    monkeypatch.setattr(deleting, "_delete_rest", killed)
     monkeypatch.setattr(deleting, "NOTES", 1)
     with pytest.raises(SystemExit):
         delete_project(project=world.project, name="Covid ward", actor=world.mia)

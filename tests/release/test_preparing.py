@@ -12,7 +12,6 @@ from annotations.release.rules.redaction.calendars import LEAST_DAYS, MOST_DAYS
 from annotations.release.rules.redaction.date_reading import is_ambiguous, order_of
 from annotations.release.rules.redaction.dates import shifted
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.selectors.releases import open_findings
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.policies import policy_named, save_policy
 from annotations.release.services.surrogates.patients import date_offset
@@ -120,7 +119,7 @@ def test_contacts_that_nobody_labeled_are_found_by_their_shape(ward, slug):
     rows["c"].refresh_from_db()
     text = rows["c"].text
     assert "wardpost" not in text and "600 123" not in text and "TA 120/80, 250000." in text
-    assert not open_findings(release).exists()
+    assert not release.open_findings
 
 
 def test_a_patient_id_in_the_text_is_found(ward):
@@ -203,7 +202,7 @@ def test_what_a_policy_keeps_is_not_looked_for_unless_it_is_denied(ward):
             answer_chosen(release=release, answer="replace", actor=None, label=label)
     answer_chosen(release=release, answer="replace", actor=None, label="HOSPITAL")
     text = ReleasedNote.objects.get(pk=rows["en-1"].pk).text
-    assert "Millbrook" not in text and "[HOSPITAL]" in text and not open_findings(release).exists()
+    assert "Millbrook" not in text and "[HOSPITAL]" in text and not release.open_findings
 
 
 # Day or month first: the unambiguous dates of a note, a patient or a project decide, or a person does.

@@ -213,11 +213,11 @@ def outdated(current: str) -> Problem:
 
 
 @contextmanager
-def unless_stale(current: Callable[[], str]) -> Iterator[None]:
-    """Turn the ServiceError `stale` into the problem of `outdated`, with the ETag that `current` returns then."""
+def unless_stale(current: Callable[[], str], *, code: str = "stale") -> Iterator[None]:
+    """Turn the ServiceError with this code into the problem of `outdated`, with the ETag that `current` returns."""
     try:
         yield
     except ServiceError as error:
-        if error.code != "stale":
+        if error.code != code:
             raise
         raise outdated(current()) from error

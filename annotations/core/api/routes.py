@@ -250,6 +250,11 @@ FieldReader = BeforeValidator
 """Reads a field of an answer by a function of what the row has there."""
 
 
+def read_as(kind: type, read: Callable[[Any], Any]) -> BeforeValidator:
+    """Read a field of an answer by a function of what the row has there, which is of this type."""
+    return BeforeValidator(lambda one: read(one) if isinstance(one, kind) else one)
+
+
 def attribute(name: str) -> BeforeValidator:
     """Read a field of an answer as this attribute of the row to which the column leads; null without a row."""
     return BeforeValidator(lambda one: getattr(one, name, one))
@@ -327,7 +332,7 @@ def _entering(view: RouteView, right: Can) -> RouteView:
     """A view that takes the short name of a project, and enters it with this right before the route.
 
     The route names `request` and `response` only if it uses them. If it returns a job, which it started, the answer is
-    202 with the job's address in the header Location.
+    202 with the job's address in the header Location; if it returns nothing, the answer is 204.
     """
     signature, finders = inspect.signature(view), {}
     taken = [signature.parameters["access"].replace(name="response", annotation=HttpResponse)]
@@ -348,6 +353,8 @@ def _entering(view: RouteView, right: Can) -> RouteView:
             if name in signature.parameters:
                 values[name] = given
         made = view(access=access, **values | {key: find(access, values[key]) for key, find in finders.items()})
+        if made is None:
+            return Status(204, None)
         if not isinstance(made, Job):
             return made
         response["Location"] = f"/api/v1/projects/{slug}/jobs/{made.number}"

@@ -7,14 +7,15 @@ from itertools import chain
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Sum
 
-from annotations.core.bulk import in_batches
+from annotations.core.bulk import among, in_batches
 from annotations.core.services import Progress, erasures_of, silent, unerased
-from annotations.core.spans import Stored, pairs_of, stored
+from annotations.core.spans import Stored, stored
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers
 from annotations.gold.rules import ChangeKind, CorpusPart, Count, Split, diff, part_of, together
+from annotations.gold.selectors import hashed, span_of
 from annotations.models import Document, GoldVersion, GoldVersionNote, Label
 from annotations.text.spans import Span
 
@@ -139,17 +140,13 @@ def _figures(part: CorpusPart) -> dict[str, Any]:
 # What changed between two frozen gold versions.
 
 
-# Up to this many notes are read by their ids; for more, all notes are read by one query.
 # The maximum number of changes that are stored and shown; all changes are counted.
 MOST_CHANGES = 50_000
 
 FrozenSpan = tuple[int, int, str] | tuple[int, int, str, Stored]
-"""Start, end (code points, end-exclusive), label code, and attributes if the span has some.
-
-A list of the same values after it was stored as JSON.
-"""
-Pair = tuple[int, list[Span], list[Span]]
-"""A note, its spans before and after."""
+"""Start, end (code points, end-exclusive), label code, and attributes if the span has some."""
+Frozen = list[list[Any]]
+"""The spans of a note as a version holds them (annotations.gold.selectors.span_of)."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +196,7 @@ def _diff(before: GoldVersion, after: GoldVersion) -> GoldChanges:
     changed_notes = 0
     both = sorted(old & new)
     for note, old_spans, new_spans in _changed(before, after, both):
-        found = diff(old_spans, new_spans)
+        found = diff(map(span_of, old_spans), map(span_of, new_spans))
         changed_notes += bool(found)
         kinds.update(str(change.kind) for change in found)
         changes += [
@@ -218,41 +215,20 @@ def _diff(before: GoldVersion, after: GoldVersion) -> GoldChanges:
     )
 
 
-def _changed(before: GoldVersion, after: GoldVersion, notes: list[int]) -> Iterator[Pair]:
-    """Yield each note whose spans differ, with its spans before and after."""
+def _changed(before: GoldVersion, after: GoldVersion, notes: list[int]) -> Iterator[tuple[int, Frozen, Frozen]]:
+    """Yield each of these notes whose spans differ, with its spans before and after."""
     for at in range(0, len(notes), BATCH):
-        batch = notes[at : at + BATCH]
-        old, new = (_frozen(version, batch) for version in (before, after))
-        for note in batch:
-            if old[note] != new[note]:
-                yield note, list(map(_span, old[note])), list(map(_span, new[note]))
+        rows = GoldVersionNote.objects.filter(document__in=notes[at : at + BATCH]).order_by()
+        old, new = (dict(rows.filter(version=one).values_list("document_id", "spans")) for one in (before, after))
+        for note in notes[at : at + BATCH]:
+            if list(map(hashed, old[note])) != list(map(hashed, new[note])):
+                yield note, old[note], new[note]
 
 
 def _span_counts(version: GoldVersion, notes: Collection[int]) -> list[list[int]]:
-    """Return [note, number of spans] for each note."""
-    rows = _rows(version, notes).order_by("document_id").iterator(chunk_size=BATCH)
-    return [[note, len(spans)] for note, spans in rows if note in notes]
-
-
-def _rows(version: GoldVersion, notes: Collection[int]) -> "QuerySet[GoldVersionNote, Any]":
-    """Query id and spans of these notes in the version; of all its notes if there are too many for one query."""
-    rows = GoldVersionNote.objects.filter(version=version).order_by()
-    if len(notes) <= BATCH:
-        rows = rows.filter(document__in=list(notes))
-    return rows.values_list("document_id", "spans")
-
-
-def _frozen(version: GoldVersion, notes: Collection[int]) -> dict[int, list[FrozenSpan]]:
-    """Return the spans of these notes in the version, without notes that it lacks."""
-    return {
-        note: [(span[0], span[1], span[2], *span[4:]) for span in spans]
-        for note, spans in _rows(version, notes).iterator(chunk_size=BATCH)
-        if note in notes
-    }
-
-
-def _span(row: FrozenSpan) -> Span:
-    return Span(row[0], row[1], row[2], attributes=pairs_of(row[3] if len(row) > 3 else None))
+    """Return [note, number of spans] for each of these notes."""
+    rows = version.notes.filter(document__in=among(notes)).order_by("document_id").values_list("document_id", "spans")
+    return [[note, len(spans)] for note, spans in rows.iterator(chunk_size=BATCH)]
 
 
 def _row(span: Span | None) -> FrozenSpan | None:

@@ -5,6 +5,7 @@ from typing import Annotated, Self
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, File, Form, Schema, UploadedFile
 from ninja.responses import Status
@@ -19,7 +20,7 @@ from annotations.exchange.api.exports import FileItem
 from annotations.exchange.services.sources import NoteRow
 from annotations.jobs.api import JobItem
 from annotations.models import Document, Job, StoredFile
-from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm
+from annotations.ops.forms import ArchiveForm, EraseForm, PatientForm
 from annotations.ops.selectors.free_texts import FreeText, free_texts, seen_weights
 from annotations.ops.services import erasing
 from annotations.ops.services.archives import staging
@@ -44,29 +45,25 @@ class Metadata(routes.Body):
 
 
 @router.delete("/projects/{slug:slug}", Can.ARCHIVE, response={204: None})
-def remove_project(access: Access, body: ProjectName) -> Status[None]:
+def remove_project(access: Access, body: ProjectName) -> None:
     """Delete an archived project with everything in it. Nobody can undo this."""
-    wanted = routes.check(DeleteProjectForm(body.dict()))
     with routes.named({"name": "name"}):
-        delete_project(project=access.project, name=wanted["name"], actor=access.user)
-    return Status(204, None)
+        delete_project(project=access.project, name=body.name, actor=access.user)
 
 
 @router.delete("/projects/{slug:slug}/notes/{int:note}", Can.MANAGE, response={204: None})
-def remove_note(access: Access, note: int) -> Status[None]:
+def remove_note(access: Access, note: int) -> None:
     """Delete a note with everything made from it. Nobody can undo this."""
     erasing.delete_note(project=access.project, note=note_for(access, note).pk, actor=access.user)
-    return Status(204, None)
 
 
 @router.patch("/projects/{slug:slug}/notes/{int:note}", Can.MANAGE, response=routes.Done)
 def change_metadata(access: Access, note: int, body: Metadata) -> routes.Done:
     """Set the patient, the type and the site of a note."""
     name = note_for(access, note).name
-    row = NoteRow(body.patient_id, body.note_type, body.site)
-    patients = erasing.set_patient_ids(project=access.project, mapping={name: row.patient}, actor=access.user)
-    others = erasing.set_metadata(project=access.project, rows={name: row}, actor=access.user)
-    return routes.Done(changed=bool(patients["changed"] or others["changed"]))
+    rows = {name: NoteRow(body.patient_id, body.note_type, body.site)}
+    done = erasing.set_rows(project=access.project, rows=rows, actor=access.user)
+    return routes.Done(changed=bool(done.changed or done.metadata))
 
 
 # Routes of project archives: write and download one, import one as a new project.
@@ -105,10 +102,10 @@ class ArchiveContent(Schema):
     people: list[staging.ArchivePerson]
 
 
-@archives_router.get(ARCHIVES, response=list[FileItem])
-def list_archives(request: routes.ApiRequest, slug: str) -> list[FileItem]:
+@archives_router.get(ARCHIVES, Can.ARCHIVE, response=list[FileItem])
+def list_archives(access: Access) -> list[StoredFile]:
     """List the archives of a project that can be downloaded."""
-    return [FileItem.from_orm(one) for one in staging.ready_archives(routes.enter(request, slug, Can.ARCHIVE).project)]
+    return list(staging.ready_archives(access.project))
 
 
 @archives_router.post(ARCHIVES, Can.ARCHIVE, response={202: JobItem})
@@ -122,7 +119,7 @@ def write_archive(access: Access) -> Job:
 )
 def download_archive(request: routes.ApiRequest, access: Access, archive: int) -> StreamingHttpResponse:
     """Download an archive. The audit log records it."""
-    return attachment(request, access, staging.ready_archive(access.project, archive))
+    return attachment(request, access, get_object_or_404(staging.ready_archives(access.project), pk=archive))
 
 
 @archives_router.post("/archive-imports", response={201: StagedArchive})
@@ -266,7 +263,7 @@ def set_patients(access: Access, body: AboutNotes) -> SetPatients:
             raise routes.invalid((f"rows.{number}.name", _("Another row of this request has the same name.")))
         rows[row.name] = NoteRow(row.patient_id, row.note_type, row.site)
     done = erasing.set_rows(project=access.project, rows=rows, actor=access.user)
-    return SetPatients(patients=done.patients["changed"], metadata=done.metadata["changed"], unknown=done.unknown)
+    return SetPatients(patients=done.changed, metadata=done.metadata, unknown=done.unknown)
 
 
 @patients_router.post(f"{PATIENTS}/preview", Can.MANAGE, response=ErasedNotes)

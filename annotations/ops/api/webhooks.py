@@ -9,9 +9,8 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
-from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, named, shows_once
+from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, named, shows_once
 from annotations.models import Delivery, Webhook
-from annotations.ops.forms import WebhookForm
 from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_row, webhook_of
 from annotations.ops.services.webhooks import webhooks
 
@@ -93,9 +92,8 @@ def list_webhooks(request: ApiRequest, access: Access, paging: Query[Paging]) ->
 @shows_once("secret", AGAIN)
 def new_webhook(access: Access, body: NewWebhook) -> Status[WebhookWithSecret]:
     """Add a webhook. Only this answer has its secret."""
-    wanted = check(WebhookForm(body.dict()))
     with named(FIELDS):
-        made = webhooks.add_webhook(project=access.project, actor=access.user, **wanted)
+        made = webhooks.add_webhook(project=access.project, url=body.url, kinds=body.kinds, actor=access.user)
     return Status(201, WebhookWithSecret.of(made.webhook, made.secret))
 
 
@@ -111,7 +109,7 @@ def change_webhook_now(access: Access, webhook: One, body: ChangedWebhook) -> We
     given = body.dict(exclude_unset=True)
     on = given.pop("on", None)
     if given:
-        wanted = check(WebhookForm({"url": webhook.url, "kinds": webhook.kinds} | given))
+        wanted = {"url": webhook.url, "kinds": webhook.kinds} | given
         with named(FIELDS):
             webhooks.change_webhook(webhook=webhook, actor=access.user, **wanted)
     if on is not None:
@@ -120,10 +118,9 @@ def change_webhook_now(access: Access, webhook: One, body: ChangedWebhook) -> We
 
 
 @router.delete(ONE, Can.MANAGE, response={204: None})
-def remove_webhook_now(access: Access, webhook: One) -> Status[None]:
+def remove_webhook_now(access: Access, webhook: One) -> None:
     """Remove a webhook with its log."""
     webhooks.remove_webhook(webhook=webhook, actor=access.user)
-    return Status(204, None)
 
 
 @router.post(f"{ONE}/secret", Can.MANAGE, response=WebhookWithSecret)

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
@@ -72,10 +72,7 @@ def webhook_rows(project: Project) -> list[dict[str, Any]]:
 
 def webhook_of(access: Access, pk: int) -> Webhook:
     """Return a webhook of the project. Raises Http404."""
-    found = Webhook.objects.filter(project=access.project, pk=pk).select_related("project").first()
-    if found is None:
-        raise Http404("This webhook does not exist.")
-    return found
+    return get_object_or_404(Webhook.objects.select_related("project"), project=access.project, pk=pk)
 
 
 def deliveries_of(webhook: Webhook) -> QuerySet[Delivery]:
@@ -85,10 +82,7 @@ def deliveries_of(webhook: Webhook) -> QuerySet[Delivery]:
 
 def delivery_of(webhook: Webhook, pk: int) -> Delivery:
     """Return a delivery of the webhook. Raises Http404."""
-    found = Delivery.objects.filter(webhook=webhook, pk=pk).select_related("webhook").first()
-    if found is None:
-        raise Http404("This delivery does not exist.")
-    return found
+    return get_object_or_404(Delivery.objects.select_related("webhook"), webhook=webhook, pk=pk)
 
 
 def delivery_row(delivery: Delivery) -> dict[str, Any]:

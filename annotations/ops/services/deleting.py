@@ -7,7 +7,6 @@ is killed meanwhile, the relay goes on.
 
 import time
 import uuid
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -99,50 +98,22 @@ def _delete_some(project_id: int) -> bool:
     with transaction.atomic():
         if not models.Deletion.objects.select_for_update(skip_locked=True).filter(pk=project_id).first():
             return False
-        if (
-            _delete_notes(project_id)
-            or _delete_published(project_id)
-            or _delete_chunks(project_id)
-            or _delete_events(project_id)
+        for rows, most in (
+            (models.Document.objects.filter(project=project_id), NOTES),
+            # Published decisions that belong to no note.
+            (models.PublishedDecision.objects.filter(project=project_id), NOTES),
+            (models.StoredChunk.objects.filter(file__project=project_id), CHUNKS),
+            # The database refuses this for all projects without a row of Deletion.
+            (QuerySet(models.Event).filter(project_id=project_id), EVENTS),
         ):
-            return True
+            if ids := list(rows.order_by("pk").values_list("pk", flat=True)[:most]):
+                QuerySet(rows.model).filter(pk__in=ids).delete()
+                if rows.model is models.Document:
+                    # A database trigger marked the notes as stale when their submitted sets were deleted.
+                    models.Stale.objects.filter(document_id__in=ids).delete()
+                return True
         _delete_rest(project_id)
         return False
-
-
-def _first(rows: Any, most: int) -> list[int]:
-    """The first ids of these rows."""
-    return list(rows.order_by("pk").values_list("pk", flat=True)[:most])
-
-
-def _delete_notes(project_id: int) -> bool:
-    """Delete some notes with everything that refers to them."""
-    ids = _first(models.Document.objects.filter(project=project_id), NOTES)
-    models.Document.objects.filter(pk__in=ids).delete()
-    # A database trigger marked the notes as stale when their submitted sets were deleted.
-    models.Stale.objects.filter(document_id__in=ids).delete()
-    return bool(ids)
-
-
-def _delete_published(project_id: int) -> bool:
-    """Delete some published decisions that belong to no note."""
-    ids = _first(models.PublishedDecision.objects.filter(project=project_id), NOTES)
-    models.PublishedDecision.objects.filter(pk__in=ids).delete()
-    return bool(ids)
-
-
-def _delete_chunks(project_id: int) -> bool:
-    """Delete some pieces of stored files."""
-    ids = _first(models.StoredChunk.objects.filter(file__project=project_id), CHUNKS)
-    models.StoredChunk.objects.filter(pk__in=ids).delete()
-    return bool(ids)
-
-
-def _delete_events(project_id: int) -> bool:
-    """Delete some events. The database refuses this for all projects without a row of Deletion."""
-    ids = _first(QuerySet(models.Event).filter(project_id=project_id), EVENTS)
-    QuerySet(models.Event).filter(pk__in=ids).delete()
-    return bool(ids)
 
 
 def _delete_rest(project_id: int) -> None:

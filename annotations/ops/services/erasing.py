@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
@@ -221,78 +220,45 @@ BATCH = 500
 
 @dataclass(frozen=True)
 class SetRows:
-    """The counts for patient ids, those for types and sites, and the names that match no note, in order."""
+    """How many patient ids were changed and how many are the same, rows that say nothing, notes with another type or
+    site (`metadata`), and the names that match no note, in order."""
 
-    patients: dict[str, Any]
-    metadata: dict[str, Any]
+    changed: int
+    same: int
+    without_id: int
+    metadata: int
     unknown: list[str]
 
 
 def set_rows(*, project: models.Project, rows: Mapping[str, NoteRow], actor: models.User | None) -> SetRows:
-    """Set patient ids, types and sites by note name. A row with a type or site doesn't need a patient id."""
-    mapping = {name: row.patient for name, row in rows.items() if row.patient or not (row.note_type or row.site)}
-    with transaction.atomic():
-        patients = set_patient_ids(project=project, mapping=mapping, actor=actor)
-        metadata = set_metadata(project=project, rows=rows, actor=actor)
-    return SetRows(patients, metadata, sorted({*patients["unknown"], *metadata["unknown"]}))
+    """Set patient ids, types and sites by note name. Audits are stratified, and scores split, by type and site.
 
-
-def set_patient_ids(
-    *, project: models.Project, mapping: Mapping[str, str], actor: models.User | None
-) -> dict[str, Any]:
-    """Set patient ids by note name. Return counts, and the names that match no note of this project.
-
-    A name without an id is ignored: an empty cell must not put a note out of reach of an erasure. The event contains
-    counts only.
+    An empty cell changes nothing: it must not put a note out of reach of an erasure. The events contain counts only.
     """
-    given = {name: patient for name, patient in mapping.items() if name and patient}
-    names = list(given)
-    changed, known = 0, set()
-    with transaction.atomic():
-        for at in range(0, len(names), BATCH):
-            notes = list(
-                models.Document.objects.filter(project=project, name__in=names[at : at + BATCH]).only(
-                    "id", "name", "patient_id"
-                )
-            )
-            known |= {note.name for note in notes}
-            to_change = [note for note in notes if note.patient_id != given[note.name]]
-            for note in to_change:
-                note.patient_id = given[note.name]
-            models.Document.objects.bulk_update(to_change, ["patient_id"], batch_size=BATCH)
-            changed += len(to_change)
-        if changed:
-            PATIENTS_SET.record(actor=actor, project_id=project.pk, data={"notes": changed})
-    return {
-        "changed": changed,
-        "same": len(known) - changed,
-        "without_id": len(mapping) - len(given),
-        "unknown": sorted(set(given) - known),
-    }
-
-
-def set_metadata(*, project: models.Project, rows: Mapping[str, NoteRow], actor: models.User | None) -> dict[str, Any]:
-    """Set types and sites by note name, by which audits are stratified and scores are split. Return counts.
-
-    An empty cell changes nothing. The event contains counts only.
-    """
-    given = {name: row for name, row in rows.items() if name and (row.note_type or row.site)}
-    names = list(given)
-    changed: list[models.NoteMetadata] = []
-    known: set[str] = set()
+    given = {name: row for name, row in rows.items() if name and any(row)}
+    names, known = list(given), set[str]()
+    changed = same = metadata = 0
     with transaction.atomic():
         for at in range(0, len(names), BATCH):
             notes = models.Document.objects.filter(project=project, name__in=names[at : at + BATCH])
-            found = notes.values_list("pk", "name", "metadata__note_type", "metadata__site")
-            for pk, name, note_type, site in found:
+            moved: list[models.Document] = []
+            about: list[models.NoteMetadata] = []
+            columns = ("pk", "name", "patient_id", "metadata__note_type", "metadata__site")
+            for pk, name, patient, note_type, site in notes.values_list(*columns):
                 known.add(name)
-                wanted = (given[name].note_type or note_type or "", given[name].site or site or "")
-                if wanted != (note_type or "", site or ""):
-                    changed.append(models.NoteMetadata(document_id=pk, note_type=wanted[0], site=wanted[1]))
-        models.NoteMetadata.objects.bulk_create(
-            changed, batch_size=BATCH, update_conflicts=True, unique_fields=["document"],
-            update_fields=["note_type", "site"],
-        )  # fmt: skip
-        if changed:
-            METADATA_SET.record(actor=actor, project_id=project.pk, data={"notes": len(changed)})
-    return {"changed": len(changed), "same": len(known) - len(changed), "unknown": sorted(set(given) - known)}
+                row, before = given[name], (note_type or "", site or "")
+                after = (row.note_type or before[0], row.site or before[1])
+                if row.patient and row.patient != patient:
+                    moved.append(models.Document(pk=pk, patient_id=row.patient))
+                same += bool(row.patient and row.patient == patient)
+                if after != before:
+                    about.append(models.NoteMetadata(document_id=pk, note_type=after[0], site=after[1]))
+            models.Document.objects.bulk_update(moved, ["patient_id"])
+            models.NoteMetadata.objects.bulk_create(
+                about, update_conflicts=True, unique_fields=["document"], update_fields=["note_type", "site"]
+            )
+            changed, metadata = changed + len(moved), metadata + len(about)
+        for verb, number in ((PATIENTS_SET, changed), (METADATA_SET, metadata)):
+            if number:
+                verb.record(actor=actor, project_id=project.pk, data={"notes": number})
+    return SetRows(changed, same, len(rows) - len(given), metadata, sorted(given.keys() - known))

@@ -159,14 +159,14 @@ def list_audits(request: ApiRequest, access: Access, paging: Query[Paging]) -> P
 
 
 @router.get(f"{PATH}/preview", Can.RELEASE, response=AuditSample)
-def preview_audit(request: ApiRequest, access: Access, release: Named, wanted: Query[AuditChoices]) -> AuditSample:
+def preview_audit(access: Access, release: Named, wanted: Query[AuditChoices]) -> AuditSample:
     """Show the sample that choices give. Nothing is stored."""
     with named({"by": "by"}):
         return preview_of(release, wanted.chosen())
 
 
 @router.post(PATH, Can.RELEASE, response={201: AuditVerdict})
-def plan_release_audit(request: ApiRequest, access: Access, release: Named, body: AuditChoices) -> Status[AuditVerdict]:
+def plan_release_audit(access: Access, release: Named, body: AuditChoices) -> Status[AuditVerdict]:
     """Plan the audit of a release: draw the sample and plant leaks in it."""
     with named({"by": "by", "planted": "planted"}):
         plan = plan_audit(release=release, choices=body.chosen(), actor=access.user)
@@ -174,20 +174,19 @@ def plan_release_audit(request: ApiRequest, access: Access, release: Named, body
 
 
 @router.get(PATH, Can.AUDIT_RELEASES, response=AuditVerdict)
-def read_audit(request: ApiRequest, access: Access, release: Named) -> AuditVerdict:
+def read_audit(access: Access, release: Named) -> AuditVerdict:
     """Read the state of an audit, and its result once it has ended (managers: at any time)."""
     return _state(access, _plan(release))
 
 
 @router.delete(PATH, Can.RELEASE, response={204: None})
-def discard_audit(request: ApiRequest, access: Access, release: Named) -> Status[None]:
+def discard_audit(access: Access, release: Named) -> None:
     """Discard the plan of an audit. This is possible until somebody opens a note."""
     discard_plan(release=release, actor=access.user)
-    return Status(204, None)
 
 
 @router.post(f"{PATH}/next", Can.AUDIT_RELEASES, response=ReadingNote)
-def next_audit_note(request: ApiRequest, access: Access, release: Named) -> ReadingNote:
+def next_audit_note(access: Access, release: Named) -> ReadingNote:
     """Take the next note to read, or go on with the one that the person has begun. The audit log records it."""
     plan = _plan(release)
     if reading.next_note(plan=plan, user=access.user) is None:
@@ -196,13 +195,13 @@ def next_audit_note(request: ApiRequest, access: Access, release: Named) -> Read
 
 
 @router.get(f"{PATH}/note", Can.AUDIT_RELEASES, response=ReadingNote)
-def read_audit_note(request: ApiRequest, access: Access, release: Named) -> ReadingNote:
+def read_audit_note(access: Access, release: Named) -> ReadingNote:
     """Read the note that the person has begun. The audit log records it."""
     return _shown(access, _plan(release))
 
 
 @router.post(f"{PATH}/note/marks", Can.AUDIT_RELEASES, response={201: MarkItem})
-def mark_leak(request: ApiRequest, access: Access, release: Named, body: NewMark) -> Status[MarkItem]:
+def mark_leak(access: Access, release: Named, body: NewMark) -> Status[MarkItem]:
     """Mark a stretch of the shown text as a leak. The same stretch again gets the new label."""
     plan = _plan(release)
     row = reading.note_of(plan, body.note, access.user)
@@ -212,18 +211,17 @@ def mark_leak(request: ApiRequest, access: Access, release: Named, body: NewMark
 
 
 @router.delete(f"{PATH}/note/marks/{{int:mark}}", Can.AUDIT_RELEASES, response={204: None})
-def unmark_leak(request: ApiRequest, access: Access, release: Named, mark: int) -> Status[None]:
+def unmark_leak(access: Access, release: Named, mark: int) -> None:
     """Remove a mark of the note that the person reads."""
     plan = _plan(release)
     row = reading.reading_note(plan, access.user)
     if row is None or not row.marks.filter(pk=mark).exists():
         raise Http404("The note has no such mark.")
     reading.unmark(note=row, mark=mark, user=access.user)
-    return Status(204, None)
 
 
 @router.post(f"{PATH}/note/finish", Can.AUDIT_RELEASES, response=AuditVerdict)
-def finish_audit_note(request: ApiRequest, access: Access, release: Named, body: TheNote) -> AuditVerdict:
+def finish_audit_note(access: Access, release: Named, body: TheNote) -> AuditVerdict:
     """Finish the note that the person reads. A note with a leak is held back until a manager has decided."""
     plan = _plan(release)
     reading.finish(note=reading.note_of(plan, body.note, access.user), user=access.user)
@@ -231,7 +229,7 @@ def finish_audit_note(request: ApiRequest, access: Access, release: Named, body:
 
 
 @router.post(f"{PATH}/reopen", Can.AUDIT_RELEASES, response=ReadingNote)
-def reopen_audit_note(request: ApiRequest, access: Access, release: Named) -> ReadingNote:
+def reopen_audit_note(access: Access, release: Named) -> ReadingNote:
     """Reopen the note that the person finished last, if no look has counted it yet."""
     plan = _plan(release)
     reading.reopen(plan=plan, user=access.user)
@@ -251,7 +249,7 @@ def list_leaks(request: ApiRequest, access: Access, release: Named, paging: Quer
 
 
 @router.post(f"{PATH}/leaks/{{int:mark}}/decide", Can.RELEASE, response=AuditVerdict)
-def decide_leak(request: ApiRequest, access: Access, release: Named, mark: int, body: LeakDecision) -> AuditVerdict:
+def decide_leak(access: Access, release: Named, mark: int, body: LeakDecision) -> AuditVerdict:
     """Decide about a leak, or undo the decision."""
     plan = _plan(release)
     marks = audits.leak_marks(plan).select_related("note__plan__release__project", "note__note")

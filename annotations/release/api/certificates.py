@@ -1,7 +1,8 @@
 """Routes of certificates: what would be signed, sign, list, download, verify, and the keys of this instance."""
 
 from datetime import date, datetime
-from typing import Any, Self
+from operator import itemgetter
+from typing import Annotated, Any
 
 from django.http import HttpResponse
 from ninja import Field, File, Form, Schema, UploadedFile
@@ -9,18 +10,9 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import file_answer
+from annotations.core.api import routes
 from annotations.core.api.mount import sends
-from annotations.core.api.routes import (
-    Answer,
-    ApiRequest,
-    Body,
-    ProjectRouter,
-    Scope,
-    Username,
-    check,
-    named,
-    require_scope,
-)
+from annotations.core.api.routes import Answer, ApiRequest, Body, Username, check, named, read_as
 from annotations.core.requests import takes_uploads
 from annotations.models import Certificate, Release
 from annotations.release.api.releases import Named
@@ -28,18 +20,11 @@ from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.statements import LONGEST
 from annotations.release.rules.certificates.verifying import PAGE
 from annotations.release.selectors.certificates import PublicKey, certificates_of, public_keys
-from annotations.release.services.certificates.drafting import Terms
-from annotations.release.services.certificates.signing import (
-    MOST_OWN_RISKS,
-    RiskToAccept,
-    certificate_file,
-    prospect,
-    sign,
-)
+from annotations.release.services.certificates import signing
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 from annotations.release.services.starting import LONGEST_PURPOSE, LONGEST_RECIPIENT
 
-router = ProjectRouter(tags=["Certificates"])
+router = routes.ProjectRouter(tags=["Certificates"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/certificates"
 
 
@@ -54,19 +39,15 @@ class CertificateItem(Answer):
     signed_at: datetime
 
 
-class RiskItem(Schema):
+class RiskItem(Answer):
     """An open risk. Accept it by its `key`, unless `accepted_by` names who accepted it for an earlier certificate."""
 
     key: str
     text: str
-    accepted_by: str | None
-
-    @classmethod
-    def of(cls, one: RiskToAccept) -> Self:
-        return cls(key=one.key, text=one.text, accepted_by=one.accepted["by"] if one.accepted else None)
+    accepted_by: Annotated[str | None, read_as(dict, itemgetter("by"))] = Field(validation_alias="accepted")
 
 
-class Prospect(Schema):
+class Prospect(Answer):
     """What would be signed now: the content of the certificate as far as it is known, and the open risks."""
 
     risks: list[RiskItem]
@@ -80,7 +61,9 @@ class NewCertificate(Body):
     recipient: str = Field(max_length=LONGEST_RECIPIENT)
     expires_on: date
     accepted: list[str] = Field([], max_length=200)
-    own_risks: list[str] = Field([], max_length=MOST_OWN_RISKS, description=f"Each of at most {LONGEST} characters.")
+    own_risks: list[str] = Field(
+        [], max_length=signing.MOST_OWN_RISKS, description=f"Each of at most {LONGEST} characters."
+    )
 
 
 class CheckItem(Schema):
@@ -109,27 +92,25 @@ class VerifyOptions(Schema):
 
 
 @router.get(f"{PATH}/draft", Can.RELEASE, response=Prospect)
-def draft_certificate(request: ApiRequest, access: Access, release: Named) -> Prospect:
+def draft_certificate(access: Access, release: Named) -> signing.Prospect:
     """Show what would be signed now, with the open risks."""
-    terms = Terms(release.purpose or "–", release.recipient or "–", release.expires_on or release.created_at.date())
-    made = prospect(release, terms, access.user)
-    return Prospect(risks=[RiskItem.of(risk) for risk in made.risks], content=dict(made.content))
+    return signing.prospect_without_terms(release, access.user)
 
 
 @router.post(PATH, Can.RELEASE, response={201: CertificateItem})
-def sign_certificate(request: ApiRequest, access: Access, release: Named, body: NewCertificate) -> Status[Certificate]:
+def sign_certificate(access: Access, release: Named, body: NewCertificate) -> Status[Certificate]:
     """Sign a release. If the newest certificate says the same already, it is returned."""
     form = SignForm(body.dict() | {"own_risks": "\n".join(" ".join(risk.split()) for risk in body.own_risks)})
     check(form)
     with named({"expiry": "expires_on", "risks": "accepted", "long": "own_risks"}):
-        made = sign(
+        made = signing.sign(
             release=release, terms=form.terms(), accepted=body.accepted, own_risks=form.risks(), actor=access.user
         )  # fmt: skip
     return Status(201, made)
 
 
 @router.get(PATH, Can.AUDIT_RELEASES, response=list[CertificateItem])
-def list_certificates(request: ApiRequest, access: Access, release: Named) -> list[Certificate]:
+def list_certificates(access: Access, release: Named) -> list[Certificate]:
     """List the certificates of a release, the newest first."""
     return list(certificates_of(release))
 
@@ -138,7 +119,7 @@ def list_certificates(request: ApiRequest, access: Access, release: Named) -> li
     f"{PATH}/{{int:certificate}}.json", Can.AUDIT_RELEASES, response={200: None},
     openapi_extra=sends("application/json"),
 )  # fmt: skip
-def download_certificate_json(request: ApiRequest, access: Access, release: Named, certificate: int) -> HttpResponse:
+def download_certificate_json(access: Access, release: Named, certificate: int) -> HttpResponse:
     """Download a certificate as JSON: the same bytes every time."""
     return _download(access, release, certificate, "json")
 
@@ -146,7 +127,7 @@ def download_certificate_json(request: ApiRequest, access: Access, release: Name
 @router.get(
     f"{PATH}/{{int:certificate}}.pdf", Can.AUDIT_RELEASES, response={200: None}, openapi_extra=sends("application/pdf")
 )
-def download_certificate_pdf(request: ApiRequest, access: Access, release: Named, certificate: int) -> HttpResponse:
+def download_certificate_pdf(access: Access, release: Named, certificate: int) -> HttpResponse:
     """Download a certificate as PDF: the same bytes every time."""
     return _download(access, release, certificate, "pdf")
 
@@ -160,7 +141,7 @@ def verify_certificate_now(
     release: File[UploadedFile | None] = None,
 ) -> dict[str, Any]:
     """Check a certificate (JSON or PDF), and optionally a zip of released notes against it. Nothing is stored."""
-    require_scope(request, Scope.READ)
+    routes.require_scope(request, routes.Scope.READ)
     wanted = check(VerifyForm(options.dict(), request.FILES))
     with named({"zip": "release", "size": "release", "key": "key"}):
         files = zip_files(wanted["release"], upload_limit()) if wanted["release"] else None
@@ -174,4 +155,4 @@ def list_signing_keys(request: ApiRequest) -> list[PublicKey]:
 
 
 def _download(access: Access, release: Release, certificate: int, format: str) -> HttpResponse:
-    return file_answer(*certificate_file(release=release, number=certificate, format=format, actor=access.user))
+    return file_answer(*signing.certificate_file(release=release, number=certificate, format=format, actor=access.user))

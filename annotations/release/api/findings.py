@@ -16,7 +16,7 @@ from annotations.notes.api import read_set
 from annotations.release.api.releases import Named, ReleasedPiece
 from annotations.release.rules.redaction.released import RedactedText
 from annotations.release.selectors.findings import FindingInSentence, findings_of, in_context, passing, stored_pieces
-from annotations.release.selectors.releases import open_findings, released_notes
+from annotations.release.selectors.releases import released_notes
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.previewing import show_released, viewed
 from annotations.text.names import MAX_ID
@@ -104,7 +104,7 @@ def list_findings(
 
 
 @router.post(f"{PATH}/decide", Can.RELEASE, response=Decided)
-def decide_findings(request: ApiRequest, access: Access, release: Named, body: FindingsAnswer) -> Decided:
+def decide_findings(access: Access, release: Named, body: FindingsAnswer) -> Decided:
     """Decide findings of the leak gate, or undo decisions. Findings that were decided meanwhile stay as they are."""
     if sum([bool(body.findings), bool(body.string), body.all]) != 1:
         raise invalid(("findings", _("Name findings, or a string, or set “all”: exactly one of the three.")))
@@ -119,7 +119,7 @@ def decide_findings(request: ApiRequest, access: Access, release: Named, body: F
             string_key=key, actor=access.user, label=body.label,
         )  # fmt: skip
     job = release.job.number if release.job and release.state == ReleaseState.PREPARING else None
-    return Decided(changed=changed, open_findings=open_findings(release).count(), state=release.state, job=job)
+    return Decided(changed=changed, open_findings=release.open_findings, state=release.state, job=job)
 
 
 # Routes of released notes, and of notes as a release would show them.
@@ -170,7 +170,7 @@ def list_released(request: ApiRequest, access: Access, release: Named, paging: Q
 
 
 @router.get(f"{NOTES_PATH}/{{int:note}}", Can.RELEASE, response=ReleasedText)
-def read_released(request: ApiRequest, access: Access, release: Named, note: int) -> ReleasedText:
+def read_released(access: Access, release: Named, note: int) -> ReleasedText:
     """Read the original and the released text of a note. The audit log records it."""
     row = show_released(release=release, note=note, actor=access.user)
     pending = row.state == ReleasedNoteState.PENDING

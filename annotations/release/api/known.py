@@ -4,7 +4,7 @@ Values of the master are answered on request only, for one patient, and each tim
 """
 
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
@@ -13,17 +13,19 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
-from annotations.core.api.routes import ApiRequest, Body, Done, ProjectRouter, check, enter, invalid, named
+from annotations.core.api.routes import Answer, ApiRequest, Body, Done, ProjectRouter, check, invalid, named, read_as
 from annotations.core.requests import takes_uploads
 from annotations.core.services import ServiceError
 from annotations.jobs.api import JobItem, located
 from annotations.models import KnownPerson, KnownUpload, ListedTerm
 from annotations.release.forms.known import ListsFileForm, MasterForm
-from annotations.release.selectors.known import MasterState, master_state, names_of, people_listed, terms_of, uploads_of
+from annotations.release.selectors import known as selectors
 from annotations.release.services import known
 
 router = ProjectRouter(tags=["Known identifiers"])
 PATH = "/projects/{slug:slug}/known"
+Upload = Annotated[KnownUpload, selectors.upload_for]
+Person = Annotated[KnownPerson, selectors.person_for]
 
 
 class MasterCounts(Schema):
@@ -39,19 +41,19 @@ class MasterCounts(Schema):
     denied: int
 
 
-class UploadItem(Schema):
+def without_digest(report: dict[str, Any]) -> dict[str, Any]:
+    """A report without what says that the same file was uploaded before."""
+    return {key: value for key, value in report.items() if key != "digest"}
+
+
+class UploadItem(Answer):
     """A file that waits for confirmation. `report` has counts, names of columns and problems, never a value."""
 
     id: int
     format: str
     state: str
     created_at: datetime
-    report: dict[str, Any]
-
-    @classmethod
-    def of(cls, one: KnownUpload) -> Self:
-        report = {key: value for key, value in one.report.items() if key != "digest"}
-        return cls(id=one.pk, format=one.format, state=one.state, created_at=one.created_at, report=report)
+    report: Annotated[dict[str, Any], read_as(dict, without_digest)]
 
 
 class StagedMaster(Schema):
@@ -70,16 +72,12 @@ class ImportedMaster(Schema):
     notes_without_row: int
 
 
-class PersonItem(Schema):
+class PersonItem(Answer):
     """A patient of the master, with the names of the fields that have a value."""
 
     id: int
     patient_id: str
-    fields: list[str]
-
-    @classmethod
-    def of(cls, one: KnownPerson) -> Self:
-        return cls(id=one.pk, patient_id=one.patient_id, fields=names_of(one.fields))
+    fields: Annotated[list[str], read_as(int, selectors.names_of)]
 
 
 class PersonValues(PersonItem):
@@ -111,10 +109,10 @@ class FileFormat(Schema):
     format: str = "csv"
 
 
-@router.get(PATH, response=MasterCounts)
-def read_known(request: ApiRequest, slug: str) -> MasterState:
+@router.get(PATH, Can.MANAGE, response=MasterCounts)
+def read_known(access: Access) -> selectors.MasterState:
     """Count what the project knows of its patients, and the terms of its lists."""
-    return master_state(enter(request, slug, Can.MANAGE).project)
+    return selectors.master_state(access.project)
 
 
 @router.post(f"{PATH}/uploads", Can.MANAGE, response={202: StagedMaster})
@@ -130,53 +128,48 @@ def upload_master(
     return located(response, access.slug, job, StagedMaster(upload=upload.pk, job=JobItem.model_validate(job)))
 
 
-@router.get(f"{PATH}/uploads", response=list[UploadItem])
-def list_uploads(request: ApiRequest, slug: str) -> list[UploadItem]:
+@router.get(f"{PATH}/uploads", Can.MANAGE, response=list[UploadItem])
+def list_uploads(access: Access) -> list[KnownUpload]:
     """List the uploads that wait for confirmation."""
-    return [UploadItem.of(one) for one in uploads_of(enter(request, slug, Can.MANAGE).project)]
+    return list(selectors.uploads_of(access.project))
 
 
-@router.post(f"{PATH}/uploads/{{int:known_upload}}/import", response=ImportedMaster)
-def import_master(request: ApiRequest, slug: str, known_upload: int) -> known.MasterImportCounts:
+@router.post(f"{PATH}/uploads/{{int:known_upload}}/import", Can.MANAGE, response=ImportedMaster)
+def import_master(access: Access, known_upload: Upload) -> known.MasterImportCounts:
     """Import an upload that was read. Patients of the master that it does not have stay as they are."""
-    access = _upload(request, slug, known_upload)
-    return known.import_upload(project=access.project, upload_id=known_upload, actor=access.user)
+    return known.import_upload(project=access.project, upload_id=known_upload.pk, actor=access.user)
 
 
-@router.delete(f"{PATH}/uploads/{{int:known_upload}}", response={204: None})
-def discard_master(request: ApiRequest, slug: str, known_upload: int) -> Status[None]:
+@router.delete(f"{PATH}/uploads/{{int:known_upload}}", Can.MANAGE, response={204: None})
+def discard_master(access: Access, known_upload: Upload) -> None:
     """Discard an upload. The patient master is unchanged."""
-    access = _upload(request, slug, known_upload)
-    known.discard_upload(project=access.project, upload_id=known_upload)
-    return Status(204, None)
+    known.discard_upload(project=access.project, upload_id=known_upload.pk)
 
 
 @router.get(f"{PATH}/patients", Can.MANAGE, response=Page[PersonItem])
 def list_known_people(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the patients of the master, without values."""
-    return paged_rows(request, paging, people_listed(access.project), PersonItem.of)
+    return paged_rows(request, paging, selectors.people_listed(access.project), PersonItem.model_validate)
 
 
 @router.post(f"{PATH}/patients/{{int:known_person}}/show", Can.MANAGE, response=PersonValues)
-def show_known_person(request: ApiRequest, access: Access, known_person: int) -> PersonValues:
+def show_known_person(access: Access, known_person: Person) -> PersonValues:
     """Show the values of a patient. The audit log records it."""
-    row = people_listed(access.project).filter(pk=known_person).first()
-    person = known.show_person(project=access.project, row=row, actor=access.user) if row else None
-    if row is None or person is None:
+    person = known.show_person(project=access.project, row=known_person, actor=access.user)
+    if person is None:
         raise Http404("The master has no such patient.")
-    return PersonValues(**PersonItem.of(row).dict(), values=person.as_dict())
+    return PersonValues.model_construct(**dict(PersonItem.model_validate(known_person)), values=person.as_dict())
 
 
 @router.delete(f"{PATH}/patients/{{int:known_person}}", Can.MANAGE, response={204: None})
-def delete_known_person(request: ApiRequest, access: Access, known_person: int) -> Status[None]:
+def delete_known_person(access: Access, known_person: int) -> None:
     """Delete a patient's known identifiers. The notes are unchanged."""
     if not known.delete_person(project=access.project, person_id=known_person, actor=access.user):
         raise Http404("The master has no such patient.")
-    return Status(204, None)
 
 
 @router.delete(f"{PATH}/patients", Can.MANAGE, response=Done)
-def clear_known_people(request: ApiRequest, access: Access) -> Done:
+def clear_known_people(access: Access) -> Done:
     """Delete the whole master, and uploads that wait."""
     return Done(changed=bool(known.clear_master(project=access.project, actor=access.user)))
 
@@ -188,7 +181,7 @@ def list_terms(
     """List the terms of a list, in the order in which they were added."""
 
     def fetch(after: int | None, size: int) -> list[tuple[ListedTerm, str]]:
-        return [(row, text) for row, text in terms_of(access.project, kind) if row.pk > (after or 0)][:size]
+        return [(row, text) for row, text in selectors.terms_of(access.project, kind) if row.pk > (after or 0)][:size]
 
     def item(row: tuple[ListedTerm, str]) -> TermItem:
         return TermItem(id=row[0].pk, kind=row[0].kind, term=row[1], label=row[0].label)
@@ -197,7 +190,7 @@ def list_terms(
 
 
 @router.post(f"{PATH}/terms", Can.MANAGE, response=known.AddedTerms)
-def add_listed_terms(request: ApiRequest, access: Access, body: NewTerms) -> known.AddedTerms:
+def add_listed_terms(access: Access, body: NewTerms) -> known.AddedTerms:
     """Add terms to a list. A term that is on the list already gets the new label."""
     if any(len(term) > known.LONGEST or len(term.splitlines()) > 1 for term in body.terms):
         raise invalid(("terms", f"A term is one line of at most {known.LONGEST} characters."))
@@ -207,11 +200,10 @@ def add_listed_terms(request: ApiRequest, access: Access, body: NewTerms) -> kno
 
 
 @router.delete(f"{PATH}/terms/{{int:term}}", Can.MANAGE, response={204: None})
-def remove_listed_term(request: ApiRequest, access: Access, term: int) -> Status[None]:
+def remove_listed_term(access: Access, term: int) -> None:
     """Remove a term from its list."""
     if not known.remove_term(project=access.project, term_id=term, actor=access.user):
         raise Http404("This term does not exist.")
-    return Status(204, None)
 
 
 @router.post(f"{PATH}/lists", Can.MANAGE, response=dict[str, known.AddedTerms])
@@ -226,15 +218,7 @@ def import_listed_terms(request: ApiRequest, access: Access, file: File[Uploaded
 
 
 @router.get(f"{PATH}/lists.csv", Can.MANAGE, response={200: None}, openapi_extra=sends("text/csv"))
-def export_listed_terms(request: ApiRequest, access: Access) -> HttpResponse:
+def export_listed_terms(access: Access) -> HttpResponse:
     """Download both lists as CSV. The audit log records it."""
     lines = known.export_lists(project=access.project, actor=access.user)
     return HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
-
-
-def _upload(request: ApiRequest, slug: str, pk: int) -> Access:
-    """Enter the project of an upload. Raises Http404."""
-    access = enter(request, slug, Can.MANAGE)
-    if not uploads_of(access.project).filter(pk=pk).exists():
-        raise Http404("This upload does not exist.")
-    return access

@@ -4,16 +4,14 @@ import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.answers import matched, outdated
-from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, check, invalid, named
-from annotations.core.labels import label_rows
-from annotations.core.services import ServiceError
+from annotations.core.api.answers import matched, unless_stale
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, invalid, named
 from annotations.models import Project
 from annotations.release.forms import policies
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule
@@ -86,15 +84,15 @@ FIELDS = {"slug": "policy", "name": "name", "unmapped": "rules", "policy": "rule
 
 
 @router.get(PATH, Can.RELEASE, response=list[PolicyItem])
-def list_policies(request: ApiRequest, access: Access) -> list[policies.OfferedPolicy]:
+def list_policies(access: Access) -> list[policies.OfferedPolicy]:
     """List the policies of a project, shipped ones first."""
     return policies.offered_policies(access.project)
 
 
 @router.post(PATH, Can.RELEASE, response={201: PolicyWithRules})
-def new_policy(request: ApiRequest, response: HttpResponse, access: Access, body: NewPolicy) -> Status[PolicyWithRules]:
+def new_policy(response: HttpResponse, access: Access, body: NewPolicy) -> Status[PolicyWithRules]:
     """Create a policy under a new short name."""
-    rules = _rules(access.project, _sent(access.project, body.rules), body.name, body.policy)
+    rules = with_merged(access.project, _sent(access.project, body.rules))
     with named(FIELDS):
         made = save_policy(
             project=access.project, slug=body.policy, name=body.name, rules=rules, actor=access.user, new=True
@@ -103,7 +101,7 @@ def new_policy(request: ApiRequest, response: HttpResponse, access: Access, body
 
 
 @router.get(f"{PATH}/{{slug:policy}}", Can.RELEASE, response=PolicyWithRules)
-def read_release_policy(request: ApiRequest, response: HttpResponse, access: Access, policy: str) -> PolicyWithRules:
+def read_release_policy(response: HttpResponse, access: Access, policy: str) -> PolicyWithRules:
     """Read a policy with its rules and versions. The ETag names its version."""
     return _shown(response, access.project, policy)
 
@@ -113,18 +111,13 @@ def change_policy(
     request: ApiRequest, response: HttpResponse, access: Access, policy: str, body: ChangedPolicy
 ) -> PolicyWithRules:
     """Save the next version of a policy. Releases keep the version that they used."""
-    current = _offered(access.project, policy)
+    current = policies.offered_policy(access.project, policy)
     seen = current.row.version if matched(request, _etag(current)) else None
     name = current.row.name if body.name is None else body.name
     before = read_policy(current.row.rules).rules
-    rules = _rules(access.project, {**before, **_sent(access.project, body.rules)}, name)
-    try:
-        with named(FIELDS):
-            save_policy(
-                project=access.project, slug=policy, name=name, rules=rules, actor=access.user, seen=seen
-            )  # fmt: skip
-    except ServiceError as error:
-        raise outdated(_etag(_offered(access.project, policy))) if error.code == "changed" else error from None
+    rules = with_merged(access.project, {**before, **_sent(access.project, body.rules)})
+    with unless_stale(lambda: _etag(policies.offered_policy(access.project, policy)), code="changed"), named(FIELDS):
+        save_policy(project=access.project, slug=policy, name=name, rules=rules, actor=access.user, seen=seen)
     return _shown(response, access.project, policy)
 
 
@@ -132,26 +125,10 @@ def _sent(project: Project, rules: Mapping[str, RuleItem]) -> dict[str, LabelRul
     """The rules of a request. Raises Problem (422) for codes that are not labels of the project."""
     if unknown := sorted(rules.keys() - set(codes_of(project))):
         raise invalid(*((f"rules.{code}", _("The project has no label with this code.")) for code in unknown))
-    return {code: LabelRule(item.kind, item.action, item.numbered) for code, item in rules.items()}
-
-
-def _rules(project: Project, wanted: Mapping[str, LabelRule], name: str, slug: str = "") -> dict[str, LabelRule]:
-    """Check rules by the form of the editor. Merged labels follow the labels that they are now."""
-    labels = list(label_rows(project.pk).select_related("category"))
-    names = {"new_slug": "policy"}
-    for label in labels:
-        for part in ("kind", "action", "numbered"):
-            names[f"{part}-{label.code}"] = f"rules.{label.code}.{part}"
-    form = policies.PolicyForm.filled(labels, {code: rule.as_dict() for code, rule in wanted.items()}, name, slug)
-    check(form, names)
-    return with_merged(project, form.rules())
-
-
-def _offered(project: Project, policy: str) -> policies.OfferedPolicy:
-    found = next((one for one in policies.offered_policies(project) if one.row.slug == policy), None)
-    if found is None:
-        raise Http404("This policy does not exist.")
-    return found
+    return {
+        code: LabelRule(item.kind, item.action, item.numbered and item.action is Action.MASK)
+        for code, item in rules.items()
+    }
 
 
 def _etag(one: policies.OfferedPolicy) -> str:
@@ -160,7 +137,7 @@ def _etag(one: policies.OfferedPolicy) -> str:
 
 
 def _shown(response: HttpResponse, project: Project, policy: str) -> PolicyWithRules:
-    found = _offered(project, policy)
+    found = policies.offered_policy(project, policy)
     response["ETag"] = _etag(found)
     rules = {code: RuleItem.model_validate(rule) for code, rule in read_policy(found.row.rules).rules.items()}
     versions = list(map(PolicyVersion.model_validate, policies.history_of(project, policy)))

@@ -2,7 +2,7 @@
 
 import uuid
 from datetime import date, datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -10,23 +10,17 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
+from annotations.core.api import routes
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
-from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, check, invalid, named
+from annotations.core.api.routes import Answer, ApiRequest, Body, JobNumber, Username, check, invalid, named, read_as
 from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.exchange.forms.exports import set_choices
-from annotations.jobs.api import JobItem, located, started
-from annotations.models import Release
+from annotations.jobs.api import JobItem, located
+from annotations.models import Job, Release, ReleasePolicy
 from annotations.release.forms.policies import offered_policies
-from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
+from annotations.release.forms.releases import REFUSED_AT, ReleaseForm, about_formats
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.release.selectors.releases import (
-    leak_counts,
-    note_counts,
-    open_findings,
-    ready_exports,
-    release_for,
-    releases_of,
-)
+from annotations.release.selectors import releases as selectors
 from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.previewing import PlacedPreview, preview_placed
@@ -36,12 +30,12 @@ from annotations.release.services.steps import state_of, steps_of
 from annotations.release.services.surrogates.makers import maker_choices
 from annotations.text.names import MAX_ID
 
-router = ProjectRouter(tags=["Releases"])
+router = routes.ProjectRouter(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases"
 ONE = f"{PATH}/{{int:release}}"
 
 
-class ReleaseItem(Schema):
+class ReleaseItem(Answer):
     """A release. `state` is preparing, prepared, signed or withdrawn; `job` prepares its notes.
 
     `policy` is its short name and version. `content_hash` is the SHA-256 of names, texts and spans of its notes; it is
@@ -50,36 +44,23 @@ class ReleaseItem(Schema):
 
     number: int
     state: str
-    sets: list[str]
+    sets: Annotated[list[str], read_as(str, specs_of)] = Field(validation_alias="set_spec")
     searched_runs: list[str]
     keep_names: bool
-    policy: str
+    policy: Annotated[str, read_as(ReleasePolicy, lambda policy: f"{policy.slug}:{policy.version}")]
     purpose: str
     recipient: str
     expires_on: date | None
-    notes: int
-    spans: int
-    erased: int
+    notes: int = Field(validation_alias="note_count")
+    spans: int = Field(validation_alias="span_count")
+    erased: int = Field(validation_alias="erased_count")
     open_findings: int
     content_hash: str
-    job: int | None
-    created_by: str | None
+    job: JobNumber
+    created_by: Username
     created_at: datetime
-    signed_by: str | None
+    signed_by: Username
     signed_at: datetime | None
-
-    @classmethod
-    def of(cls, one: Release) -> Self:
-        return cls(
-            number=one.number, state=one.state, sets=specs_of(one.set_spec), searched_runs=one.searched_runs,
-            keep_names=one.keep_names,
-            policy=f"{one.policy.slug}:{one.policy.version}", purpose=one.purpose, recipient=one.recipient,
-            expires_on=one.expires_on, notes=one.note_count, spans=one.span_count, erased=one.erased_count,
-            open_findings=open_findings(one).count(), content_hash=one.content_hash,
-            job=one.job.number if one.job else None, created_by=one.created_by.username if one.created_by else None,
-            created_at=one.created_at, signed_by=one.signed_by.username if one.signed_by else None,
-            signed_at=one.signed_at,
-        )  # fmt: skip
 
 
 class StepItem(Schema):
@@ -195,17 +176,18 @@ class ReleaseExport(OtherCodes):
     leave_out: bool = False
 
 
-Named = Annotated[Release, release_for]
+Named = Annotated[Release, selectors.release_for]
 
 
 @router.get(PATH, Can.RELEASE, response=Page[ReleaseItem])
 def list_releases(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the releases of a project, the newest first."""
-    return paged_rows(request, paging, releases_of(access.project), ReleaseItem.of, newest_first=True, by="number")
+    rows = selectors.releases_of(access.project)
+    return paged_rows(request, paging, rows, ReleaseItem.model_validate, newest_first=True, by="number")
 
 
 @router.get(f"{PATH}/choices", Can.RELEASE, response=ReleaseChoices)
-def release_choices(request: ApiRequest, access: Access) -> ReleaseChoices:
+def release_choices(access: Access) -> ReleaseChoices:
     """List what a new release can use, and the formats of exports."""
     return ReleaseChoices(
         sets=[choice.spec for choice in set_choices(access.project, without=access.closed_kinds)],
@@ -217,7 +199,7 @@ def release_choices(request: ApiRequest, access: Access) -> ReleaseChoices:
 
 
 @router.get(f"{PATH}/preview", Can.RELEASE, response=ReleasePreview)
-def preview_release(request: ApiRequest, access: Access, wanted: Query[PreviewQuery]) -> PlacedPreview:
+def preview_release(access: Access, wanted: Query[PreviewQuery]) -> PlacedPreview:
     """Show a note as a release would have it. Nothing is stored but that the note was read."""
     offered = offered_policies(access.project)
     policy = next((one for one in offered if wanted.policy in (one.value, one.row.slug)), None)
@@ -234,7 +216,7 @@ def preview_release(request: ApiRequest, access: Access, wanted: Query[PreviewQu
 
 
 @router.post(PATH, Can.RELEASE, response={202: ReleaseItem})
-def new_release(request: ApiRequest, response: HttpResponse, access: Access, body: NewRelease) -> Status[ReleaseItem]:
+def new_release(response: HttpResponse, access: Access, body: NewRelease) -> Status[ReleaseItem]:
     """Start a release. Its job prepares the notes and looks for leaks; it can be paused and resumed."""
     form = ReleaseForm(
         body.dict() | {"token": uuid.uuid4()},
@@ -252,47 +234,42 @@ def new_release(request: ApiRequest, response: HttpResponse, access: Access, bod
 
 
 @router.get(ONE, Can.RELEASE, response=ReleaseDetail)
-def read_release(request: ApiRequest, access: Access, release: Named) -> ReleaseDetail:
+def read_release(access: Access, release: Named) -> ReleaseDetail:
     """Read a release with its counts, its steps and its files."""
     return _detail(access, release)
 
 
 @router.post(f"{ONE}/prepare", Can.RELEASE, response={202: ReleaseItem})
-def prepare_release(request: ApiRequest, response: HttpResponse, access: Access, release: Named) -> Status[ReleaseItem]:
+def prepare_release(response: HttpResponse, access: Access, release: Named) -> Status[ReleaseItem]:
     """Prepare a release again whose surrogates were edited. Otherwise nothing changes."""
     return _begun(response, prepare_again(release=release, actor=access.user))
 
 
 @router.post(f"{ONE}/withdraw", Can.RELEASE, response=ReleaseDetail)
-def withdraw_release(request: ApiRequest, access: Access, release: Named) -> ReleaseDetail:
+def withdraw_release(access: Access, release: Named) -> ReleaseDetail:
     """Withdraw a release, so that it is exported no more. What recipients have remains with them."""
     return _detail(access, withdraw(release=release, actor=access.user))
 
 
 @router.post(f"{ONE}/export", Can.RELEASE, response={202: JobItem})
-def export_release(
-    request: ApiRequest, response: HttpResponse, access: Access, release: Named, body: ReleaseExport
-) -> Status[JobItem]:
+def export_release(access: Access, release: Named, body: ReleaseExport) -> Job:
     """Export a release. The job's result has the id of the file to download."""
-    sent = body.dict() | {"token": uuid.uuid4()}
-    wanted = check(ReleaseExportForm(sent, about=about_formats(), mappings=()))
     labels = body.chosen(access.project)
     with named(FIELDS):
-        job = start_release_export(
-            release=release, format=wanted["format"], actor=access.user, leave_out=wanted["leave_out"], labels=labels
-        )  # fmt: skip
-    return started(response, access.slug, job)
+        return start_release_export(
+            release=release, format=body.format, actor=access.user, leave_out=body.leave_out, labels=labels
+        )
 
 
 def _begun(response: HttpResponse, release: Release) -> Status[ReleaseItem]:
-    return located(response, release.project.slug, release.job, ReleaseItem.of(release))
+    return located(response, release.project.slug, release.job, ReleaseItem.model_validate(release))
 
 
 def _detail(access: Access, release: Release) -> ReleaseDetail:
-    item = ReleaseItem.of(release)
-    steps = list(map(StepItem.model_validate, steps_of(release, state_of(access, release), item.open_findings)))
-    return ReleaseDetail(
-        **item.dict(), outdated=outdated(release), notes_by_state=note_counts(release),
-        findings=leak_counts(release), figures=release.figures, steps=steps,
-        files=[FileItem.from_orm(one) for one in ready_exports(release)],
+    item = ReleaseItem.model_validate(release)
+    steps = list(map(StepItem.model_validate, steps_of(release, state_of(access, release), release.open_findings)))
+    return ReleaseDetail.model_construct(
+        **dict(item), outdated=outdated(release), notes_by_state=selectors.note_counts(release),
+        findings=selectors.leak_counts(release), figures=release.figures, steps=steps,
+        files=[FileItem.from_orm(one) for one in selectors.ready_exports(release)],
     )  # fmt: skip

@@ -1,16 +1,16 @@
 """Routes of the index of surrogates: list, search, read an entity with its mentions, and all edits."""
 
 from datetime import datetime
-from typing import Literal
+from functools import partial
+from typing import Annotated, Any, Literal
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from ninja import Field, Query
 
 from annotations.core.access import Access, Can
-from annotations.core.api.answers import matched, outdated
+from annotations.core.api.answers import matched, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
-from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, enter, named
-from annotations.core.services import ServiceError
+from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, named
 from annotations.models import SurrogateEntity, SurrogateMention
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors import surrogates
@@ -20,6 +20,7 @@ from annotations.text.names import MAX_ID
 router = ProjectRouter(tags=["Surrogates"])
 PATH = "/projects/{slug:slug}/surrogates"
 ONE = f"{PATH}/{{int:entity}}"
+Entity = Annotated[SurrogateEntity, surrogates.entity_for]
 
 
 class FormItem(Answer):
@@ -114,87 +115,68 @@ def list_surrogates(
 
 
 @router.post(f"{PATH}/search", Can.RELEASE, response=list[EntityItem])
-def search_surrogates(request: ApiRequest, access: Access, body: SearchWords) -> list[surrogates.EntityView]:
+def search_surrogates(access: Access, body: SearchWords) -> list[surrogates.EntityView]:
     """Find at most 200 entities with this name or surrogate. Words are in the body, never in an address."""
     rows = surrogates.found_by(access.project, body.text).select_related("edited_by")[: surrogates.MOST_FOUND]
     return surrogates.shown(access, list(rows))
 
 
 @router.post(f"{PATH}/merge", Can.RELEASE, response=EntityItem)
-def merge_surrogates(request: ApiRequest, response: HttpResponse, access: Access, body: Merge) -> surrogates.EntityView:
+def merge_surrogates(response: HttpResponse, access: Access, body: Merge) -> surrogates.EntityView:
     """Make one entity of several. A locked one keeps its surrogate; otherwise the one with most mentions does."""
     versions = {one.entity: one.version for one in body.entities}
     with named(dict.fromkeys(("few", "many", "kinds", "patients"), "entities")):
         kept = editing.merge(project=access.project, versions=versions, actor=access.user)
-    return _item(response, access, kept.pk)
+    return _item(response, access, kept)
 
 
-@router.get(ONE, response=EntityItem)
-def read_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int) -> surrogates.EntityView:
+@router.get(ONE, Can.RELEASE, response=EntityItem)
+def read_surrogate(response: HttpResponse, access: Access, entity: Entity) -> surrogates.EntityView:
     """Read an entity with its forms and surrogates."""
-    return _item(response, enter(request, slug, Can.RELEASE), entity)
+    return _item(response, access, entity)
 
 
 @router.get(f"{ONE}/mentions", Can.RELEASE, response=Page[MentionItem])
-def list_mentions(request: ApiRequest, access: Access, entity: int, paging: Query[Paging]) -> PageAnswer:
+def list_mentions(request: ApiRequest, access: Access, entity: Entity, paging: Query[Paging]) -> PageAnswer:
     """List the mentions of an entity. The audit log records that their notes were read."""
-    rows = SurrogateMention.objects.filter(entity=_entity(access, entity))
 
     def item(mention: SurrogateMention) -> MentionItem:
         return MentionItem.model_validate(*surrogates.mention_lines(access, [mention]))
 
-    return paged_rows(request, paging, rows, item)
+    return paged_rows(request, paging, entity.mentions.all(), item)
 
 
 @router.post(f"{ONE}/split", Can.RELEASE, response=EntityItem)
 def split_surrogate(
-    request: ApiRequest, response: HttpResponse, access: Access, entity: int, body: Split
+    request: ApiRequest, response: HttpResponse, access: Access, entity: Entity, body: Split
 ) -> surrogates.EntityView:
     """Move mentions to a new entity with a new surrogate, which is returned."""
-    version = _seen(request, access, entity)
+    matched(request, _etag(entity))
     with named({"few": "mentions", "all": "mentions"}):
         made = editing.split(
-            project=access.project, entity=entity, version=version, mentions=body.mentions, actor=access.user
-        )  # fmt: skip
-    return _item(response, access, made.pk)
+            project=access.project, entity=entity.pk, version=entity.version, mentions=body.mentions, actor=access.user
+        )
+    return _item(response, access, made)
 
 
 @router.post(f"{ONE}/change", Can.RELEASE, response=EntityItem)
 def change_surrogate(
-    request: ApiRequest, response: HttpResponse, access: Access, entity: int, body: EntityChange
+    request: ApiRequest, response: HttpResponse, access: Access, entity: Entity, body: EntityChange
 ) -> surrogates.EntityView:
     """Lock or unlock an entity, or give it another surrogate."""
-    version = _seen(request, access, entity)
-    try:
-        with named(TYPED if body.act == "replace" else {}):
-            editing.change(
-                project=access.project, entity=entity, version=version, act=body.act, text=body.text, actor=access.user
-            )
-    except ServiceError as error:
-        raise outdated(_etag(_entity(access, entity))) if error.code == "changed" else error from None
-    return _item(response, access, entity)
-
-
-def _entity(access: Access, pk: int) -> SurrogateEntity:
-    found = SurrogateEntity.objects.select_related("edited_by").filter(project=access.project, pk=pk).first()
-    if found is None:
-        raise Http404("This entity does not exist.")
-    return found
+    matched(request, _etag(entity))
+    about: dict[str, Any] = {"entity": entity.pk, "version": entity.version, "act": body.act, "text": body.text}
+    current = partial(surrogates.entity_for, access, entity.pk)
+    with unless_stale(lambda: _etag(current()), code="changed"), named(TYPED if body.act == "replace" else {}):
+        editing.change(project=access.project, actor=access.user, **about)
+    return _item(response, access, current())
 
 
 def _etag(row: SurrogateEntity) -> str:
     return f'"entity-{row.pk}-{row.version}"'
 
 
-def _seen(request: ApiRequest, access: Access, pk: int) -> int:
-    """The version of the entity that the client read (If-Match)."""
-    row = _entity(access, pk)
-    matched(request, _etag(row))
-    return row.version
-
-
-def _item(response: HttpResponse, access: Access, pk: int) -> surrogates.EntityView:
-    row = _entity(access, pk)
+def _item(response: HttpResponse, access: Access, row: SurrogateEntity) -> surrogates.EntityView:
     response["ETag"] = _etag(row)
     (one,) = surrogates.shown(access, [row])
     return one

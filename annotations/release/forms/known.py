@@ -79,12 +79,6 @@ class ListsFileForm(forms.Form):
     )
 
 
-class TermForm(forms.Form):
-    """A term to remove, by its id."""
-
-    term = WholeField(label=_("Term"))
-
-
 # Forms of the pages of surrogates.
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.forms import BoundField
+from django.http import Http404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -65,6 +66,14 @@ def offered_policies(project: Project) -> list[OfferedPolicy]:
         OfferedPolicy(row, f"{row.slug}:{row.version or 1}", *policy_texts(row), missing_labels(project, row.rules))
         for row in policies_of(project)
     ]
+
+
+def offered_policy(project: Project, slug: str) -> OfferedPolicy:
+    """The policy with this short name. Raises Http404."""
+    for one in offered_policies(project):
+        if one.row.slug == slug:
+            return one
+    raise Http404("This policy does not exist.")
 
 
 @dataclass(frozen=True)
@@ -169,17 +178,6 @@ class PolicyForm(forms.Form):
                 self.initial[f"kind-{label.code}"] = str(rule.kind)
                 self.initial[f"action-{label.code}"] = str(rule.action)
                 self.initial[f"numbered-{label.code}"] = rule.numbered
-
-    @classmethod
-    def filled(
-        cls, labels: Sequence[Label], rules: Mapping[str, Mapping[str, object]], name: str, slug: str = ""
-    ) -> "PolicyForm":
-        """The form as a program or a file fills it in: `kind`, `action` and `numbered` by label code."""
-        data: dict[str, object] = {"name": name, "new_slug": slug}
-        for label in labels:
-            rule = rules.get(label.code, {})
-            data |= {f"{part}-{label.code}": rule[part] for part in ("kind", "action", "numbered") if part in rule}
-        return cls(data, labels=labels, rules={})
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}

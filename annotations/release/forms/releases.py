@@ -82,10 +82,6 @@ class MarkForm(forms.Form):
     label = forms.CharField(max_length=60, required=False)
 
 
-class NoteForm(forms.Form):
-    note = WholeField(label=gettext_lazy("Note"))
-
-
 class DecisionForm(forms.Form):
     mark = WholeField(label=gettext_lazy("Mark"))
     answer = forms.ChoiceField(choices=[(name, name) for name in ("replace", "accept", "dismiss", "undo")])

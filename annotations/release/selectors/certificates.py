@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from annotations.models import Certificate, Release, SigningKey
 from annotations.release.rules.certificates.signatures import fingerprint_of, pem_of
@@ -39,7 +39,4 @@ def certificates_of(release: Release) -> QuerySet[Certificate]:
 
 def certificate_for(release: Release, number: int) -> Certificate:
     """A certificate of a release by its number, with its bytes. Raises Http404."""
-    found = release.certificates.filter(number=number).first()
-    if found is None:
-        raise Http404("This certificate does not exist.")
-    return found
+    return get_object_or_404(release.certificates, number=number)

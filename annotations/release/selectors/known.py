@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db.models import Count, Q, QuerySet
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access
 from annotations.core.bulk import among
 from annotations.core.sealing import project_key
 from annotations.core.services import ServiceError
@@ -146,9 +148,19 @@ def people_listed(project: Project) -> "QuerySet[KnownPerson]":
     return KnownPerson.objects.filter(project=project).defer("sealed").order_by("patient_id")
 
 
+def person_for(access: Access, pk: int) -> KnownPerson:
+    """A row of the master, without its values. Raises Http404."""
+    return get_object_or_404(people_listed(access.project), pk=pk)
+
+
 def uploads_of(project: Project) -> "QuerySet[KnownUpload]":
     """Uploads that wait for confirmation, newest first, without their values."""
     return KnownUpload.objects.filter(project=project).defer("sealed")
+
+
+def upload_for(access: Access, pk: int) -> KnownUpload:
+    """One of these uploads. Raises Http404."""
+    return get_object_or_404(uploads_of(access.project), pk=pk)
 
 
 def is_known(project: Project, patient_id: str) -> bool:

@@ -30,11 +30,6 @@ def release_for(access: Access, number: int) -> models.Release:
     return get_object_or_404(rows, project=access.project, number=number)
 
 
-def open_findings(release: models.Release) -> QuerySet[models.LeakFinding]:
-    """The findings of the leak gate that nobody has decided yet."""
-    return models.LeakFinding.objects.filter(note__release=release, decision="").order_by()
-
-
 def note_counts(release: models.Release) -> dict[str, int]:
     """Count the release's notes by state: {"pending": …, "done": …, "held": …}."""
     rows = (

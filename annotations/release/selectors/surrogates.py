@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db.models import Count, Min, Q, QuerySet
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
@@ -215,6 +216,11 @@ def entities_of(project: Project, kind: str = "", state: str = "all") -> QuerySe
     if state == "edited":
         rows = rows.exclude(edited_at=None)
     return rows.order_by("kind", "pk")
+
+
+def entity_for(access: Access, pk: int) -> SurrogateEntity:
+    """An entity of the project. Raises Http404."""
+    return get_object_or_404(SurrogateEntity.objects.select_related("edited_by"), project=access.project, pk=pk)
 
 
 def counts_by_kind(project: Project) -> dict[IdentifierType, int]:

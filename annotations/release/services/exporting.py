@@ -22,7 +22,6 @@ from annotations.jobs.runner import Claim
 from annotations.jobs.services.queue import cancel, once
 from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported, ReleaseWithdrawn
 from annotations.release.selectors.recordings import has_recordings, lost, lost_recordings
-from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, WrittenLabels, out_note, release_files
 from annotations.release.services.recordings import released_recordings
 from annotations.release.services.settling import edition_of, released_notes, settle
@@ -68,7 +67,7 @@ def check_export(release: models.Release, format: str, *, leave_out: bool) -> No
     if not release.note_count:
         message = _("Release %(number)s has no notes. Its records are in the files that its certificate lists.")
         raise ServiceError(message % {"number": release.number}, code="empty")
-    if not leave_out and open_findings(release).exists():
+    if not leave_out and release.open_findings:
         raise ServiceError(
             _("The leak gate has findings that nobody has decided. Decide them, or leave out the notes with findings."),
             code="held",

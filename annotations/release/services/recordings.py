@@ -6,22 +6,13 @@ from collections.abc import Iterator, Mapping
 from django.http import Http404
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.audio.rules.sound import write_muted
 from annotations.audio.selectors import opened
 from annotations.audio.services.exporting import intervals_file, muted_copy
 from annotations.audio.services.starting import readable
 from annotations.core.services import ServiceError
 from annotations.exchange.services.writing import Content
-from annotations.models import (
-    AuditNote,
-    Document,
-    Project,
-    Recording,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleasePolicy,
-)
 from annotations.release.rules.redaction.policy import SAFE_HARBOR
 from annotations.release.selectors.recordings import excerpts_of, lost, lost_recordings, released_intervals
 from annotations.release.services.sources import ReleasedAnnotations, covered_notes
@@ -29,11 +20,11 @@ from annotations.release.services.sources import ReleasedAnnotations, covered_no
 FOLDER = "recordings"
 
 
-def check_recordings(project: Project, policy: ReleasePolicy, source: ReleasedAnnotations) -> None:
+def check_recordings(project: models.Project, policy: models.ReleasePolicy, source: ReleasedAnnotations) -> None:
     """Raise ServiceError `voice` where recordings would be released by Safe Harbor, also by a copy of that policy."""
     if policy.basis != SAFE_HARBOR:
         return
-    transcripts = Recording.objects.filter(document__project=project).values("document")
+    transcripts = models.Recording.objects.filter(document__project=project).values("document")
     if covered_notes(project, source).filter(pk__in=transcripts).exists():
         message = _(
             "Recordings can't be released by “%(policy)s”, which is based on Safe Harbor: the voice itself is an "
@@ -43,12 +34,14 @@ def check_recordings(project: Project, policy: ReleasePolicy, source: ReleasedAn
         raise ServiceError(message % {"policy": policy.name}, code="voice")
 
 
-def released_recordings(release: Release, codes: Mapping[str, str]) -> Iterator[tuple[str, Content]]:
+def released_recordings(release: models.Release, codes: Mapping[str, str]) -> Iterator[tuple[str, Content]]:
     """The muted recordings of the notes that are not held back, each with its intervals, by name in the export.
 
     `codes`: what the export writes for each label; empty: nothing.
     """
-    rows = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.DONE, document__recording__isnull=False)
+    rows = models.ReleasedNote.objects.filter(
+        release=release, state=models.ReleasedNoteState.DONE, document__recording__isnull=False
+    )
     for pk in list(rows.order_by("name").values_list("pk", flat=True)):
         note = rows.select_related("document__recording").filter(pk=pk).first()
         if note is None:
@@ -61,17 +54,17 @@ def released_recordings(release: Release, codes: Mapping[str, str]) -> Iterator[
         yield f"{FOLDER}/{note.name}.intervals.json", intervals_file(recording, intervals)
 
 
-def recording_of(document: Document) -> Recording | None:
+def recording_of(document: models.Document) -> models.Recording | None:
     """The recording whose transcript the note is, if it is one."""
-    return Recording.objects.filter(document=document).first()
+    return models.Recording.objects.filter(document=document).first()
 
 
-def lost_recording(row: AuditNote) -> str:
+def lost_recording(row: models.AuditNote) -> str:
     """What to do if the file of the note's recording was deleted; empty if it was not."""
     return lost(list(lost_recordings(row.note.release).filter(pk=row.note_id).values_list("name", flat=True)))
 
 
-def excerpt_of(row: AuditNote, part: int) -> tuple[str, bytes]:
+def excerpt_of(row: models.AuditNote, part: int) -> tuple[str, bytes]:
     """The ending and the content of an excerpt, muted like the release, but for a planted leak.
 
     Raises Http404, also if the file of the recording was deleted.

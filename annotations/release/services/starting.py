@@ -10,20 +10,9 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.services import ServiceError, good_name, keep_labels
 from annotations.jobs.services.queue import enqueue, key_of, started_with
-from annotations.models import (
-    Author,
-    Document,
-    Job,
-    Project,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleasePolicy,
-    ReleaseState,
-    User,
-)
 from annotations.release.events import RELEASE_PREPARED_AGAIN, RELEASE_STARTED, ReleaseStarted
 from annotations.release.rules.certificates.content import RecordsFile, ReleasedRecords
 from annotations.release.rules.redaction.policy import Action, IdentifierType
@@ -42,10 +31,10 @@ LONGEST_PURPOSE, LONGEST_RECIPIENT, LONGEST_SPEC = 300, 200, 200
 
 def start_release(
     *,
-    project: Project,
+    project: models.Project,
     set_spec: str,
-    policy: ReleasePolicy,
-    actor: User | None,
+    policy: models.ReleasePolicy,
+    actor: models.User | None,
     purpose: str = "",
     recipient: str = "",
     expires_on: date | None = None,
@@ -54,7 +43,7 @@ def start_release(
     keep_names: bool = False,
     only: Collection[int] | None = None,
     token: str = "",
-) -> Release:
+) -> models.Release:
     """Start a release of all notes with the chosen annotations. The same `token` (one per form) gives the same release.
 
     `only`: the ids of notes to which the release is restricted.
@@ -73,8 +62,8 @@ def start_release(
         raise ServiceError(_("These are too many annotation sets for one release. Choose fewer."), code="long")
     with transaction.atomic():
         keep_labels(project.pk)
-        Project.objects.select_for_update().get(pk=project.pk)
-        existing = started_with(Release, project, KIND, key)
+        models.Project.objects.select_for_update().get(pk=project.pk)
+        existing = started_with(models.Release, project, KIND, key)
         if existing is not None:
             return existing
         if policy.project_id != project.pk or policy.pk is None:
@@ -83,7 +72,7 @@ def start_release(
         source = source_of(project, set_spec)
         check_recordings(project, policy, source)
         runs = _runs(project, searched_runs)
-        release = Release.objects.create(
+        release = models.Release.objects.create(
             project=project,
             number=_next_number(project),
             set_spec=set_spec,
@@ -116,26 +105,31 @@ def start_release(
     return release
 
 
-def _next_number(project: Project) -> int:
+def _next_number(project: models.Project) -> int:
     """The number of the project's next release. The caller has locked the project."""
-    return (Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
+    return (models.Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
 
 
 def release_records(
-    *, project: Project, policy: ReleasePolicy, records: ReleasedRecords, release: Release | None, actor: User | None
-) -> Release:
+    *,
+    project: models.Project,
+    policy: models.ReleasePolicy,
+    records: ReleasedRecords,
+    release: models.Release | None,
+    actor: models.User | None,
+) -> models.Release:
     """Let files of records leave with a release: with that of their notes if it is not signed, else with a new one.
 
     A new one has no notes; it is prepared, so that it can be signed.
     """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if release is not None:
-            release = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
-        if release is None or release.state != ReleaseState.PREPARED:
-            release = Release.objects.create(
+            release = models.Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+        if release is None or release.state != models.ReleaseState.PREPARED:
+            release = models.Release.objects.create(
                 project=project, number=_next_number(project), set_spec=SCHEMAS, policy=policy, created_by=actor,
-                state=ReleaseState.PREPARED,
+                state=models.ReleaseState.PREPARED,
             )  # fmt: skip
             data: ReleaseStarted = {
                 "release": release.number, "policy": policy.pk, "set": SCHEMAS, "authors": [], "gold_versions": [],
@@ -150,15 +144,15 @@ def release_records(
 
 def start_chosen(
     *,
-    project: Project,
+    project: models.Project,
     sets: Sequence[str],
     policy: tuple[str, int | None],
     maker: str,
     may_leave: bool,
-    actor: User | None,
+    actor: models.User | None,
     kinds: Mapping[str, IdentifierType] | None = None,
     **others: Any,
-) -> Release:
+) -> models.Release:
     """Start a release as a person chose it: specifications of annotation sets, a policy, and a maker of surrogates.
 
     `policy` is a short name and a version (None: the newest). `kinds`: those of labels of which nobody has said it; the
@@ -175,7 +169,7 @@ def start_chosen(
     )
 
 
-def enqueue_job(release: Release, key: str, actor: User | None, total: int) -> Job:
+def enqueue_job(release: models.Release, key: str, actor: models.User | None, total: int) -> models.Job:
     """Enqueue the job that prepares the pending notes of a release."""
     params = {"release_id": release.pk}
     queue = queue_of(release.surrogate_maker)
@@ -193,21 +187,21 @@ def checked_texts(purpose: str, recipient: str) -> tuple[str, str]:
     return purpose, recipient
 
 
-def _runs(project: Project, specs: Sequence[str]) -> list[str]:
+def _runs(project: models.Project, specs: Sequence[str]) -> list[str]:
     """Runs of the project, each once. Raises ServiceError `runs` for anything else."""
     found = []
     for spec in dict.fromkeys(specs):
         source = source_of(project, spec)
-        if source.author is None or source.author.kind not in Author.MODELS:
+        if source.author is None or source.author.kind not in models.Author.MODELS:
             message = _("“%(spec)s” is not a run. Name runs of the project, as in run:rules-1.")
             raise ServiceError(message % {"spec": spec}, code="runs")
         found.append(spec)
     return found
 
 
-def _make_rows(release: Release, source: ReleasedAnnotations, only: Collection[int] | None) -> int:
+def _make_rows(release: models.Release, source: ReleasedAnnotations, only: Collection[int] | None) -> int:
     """Make one row per note by one statement, in the order of patient and note. Return their number."""
-    released, note = ReleasedNote._meta.db_table, Document._meta.db_table
+    released, note = models.ReleasedNote._meta.db_table, models.Document._meta.db_table
     cast = "::jsonb" if connection.vendor == "postgresql" else ""
     empty, nothing = f"'[]'{cast}", f"'{{}}'{cast}"
     condition, values = source.notes()
@@ -219,7 +213,7 @@ def _make_rows(release: Release, source: ReleasedAnnotations, only: Collection[i
             "exceptions, characters_kept, text) "
             f"SELECT %s, id, name, %s, '', 0, {empty}, {empty}, {empty}, {nothing}, 0, '' FROM {note} "
             f"WHERE project_id = %s AND {condition} ORDER BY patient_id, id",
-            [release.pk, str(ReleasedNoteState.PENDING), release.project_id, *values],
+            [release.pk, str(models.ReleasedNoteState.PENDING), release.project_id, *values],
         )
         return int(cursor.rowcount)
 
@@ -227,10 +221,10 @@ def _make_rows(release: Release, source: ReleasedAnnotations, only: Collection[i
 # Releases whose surrogates were edited after they were prepared, and preparing them again.
 
 
-def outdated(release: Release) -> bool:
+def outdated(release: models.Release) -> bool:
     """Whether somebody has edited the project's surrogates since a prepared, unsigned release began to use them."""
     if (
-        release.state != ReleaseState.PREPARED
+        release.state != models.ReleaseState.PREPARED
         or not release.note_count
         or not edited_since(release.project, release.begun_at)
     ):
@@ -238,7 +232,7 @@ def outdated(release: Release) -> bool:
     return any(rule.action == Action.SURROGATE for rule in read_policy(release.policy.rules).rules.values())
 
 
-def prepare_again(*, release: Release, actor: User | None) -> Release:
+def prepare_again(*, release: models.Release, actor: models.User | None) -> models.Release:
     """Prepare all notes of an outdated release again, with the surrogates as they are now.
 
     Decisions about findings stay where the place is found again (`batches.store_prepared`). A release that is being
@@ -246,19 +240,19 @@ def prepare_again(*, release: Release, actor: User | None) -> Release:
     for a signed or withdrawn release.
     """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
-        rows = Release.objects.select_for_update(of=("self",)).select_related("project", "policy", "job")
+        models.Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+        rows = models.Release.objects.select_for_update(of=("self",)).select_related("project", "policy", "job")
         locked = rows.get(pk=release.pk)
-        if locked.state not in (ReleaseState.PREPARING, ReleaseState.PREPARED):
+        if locked.state not in (models.ReleaseState.PREPARING, models.ReleaseState.PREPARED):
             message = _(
                 "Only a release that is not signed can be prepared again. This one is: %(state)s. Make a new one."
             )
             raise ServiceError(message % {"state": locked.get_state_display()}, code="state")
         if outdated(locked):
-            ReleasedNote.objects.filter(release=locked).update(state=ReleasedNoteState.PENDING)
-            locked.state, locked.begun_at = ReleaseState.PREPARING, timezone.now()
+            models.ReleasedNote.objects.filter(release=locked).update(state=models.ReleasedNoteState.PENDING)
+            locked.state, locked.begun_at = models.ReleaseState.PREPARING, timezone.now()
             locked.content_hash, locked.revision = "", locked.revision + 1
-            total = ReleasedNote.objects.filter(release=locked).count()
+            total = models.ReleasedNote.objects.filter(release=locked).count()
             locked.job = enqueue_job(locked, key_of(KIND, f"{locked.pk}-again-{uuid.uuid4().hex}"), actor, total)
             locked.save(update_fields=["state", "begun_at", "content_hash", "revision", "job"])
             RELEASE_PREPARED_AGAIN.record(

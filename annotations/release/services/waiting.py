@@ -1,9 +1,8 @@
 """Prepare a release in this process, for commands. Only workers and commands load this module."""
 
-from annotations.core.services import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.jobs.waiting import wait_for, watched
-from annotations.models import Job, JobState, Release
+from annotations.jobs.waiting import end, watched
+from annotations.models import Job, Release
 
 
 def prepare_here(release: Release) -> None:
@@ -14,9 +13,5 @@ def prepare_here(release: Release) -> None:
     job = Job.objects.get(pk__in=Release.objects.filter(pk=release.pk).values("job"))
     with watched(job):
         work(job.pk)
-    wait_for(job, tell=None)
-    if job.state != JobState.DONE:
-        raise ServiceError(
-            f"Release {release.number} is not complete. {job.get_state_display()}. {job.error}".strip(), code="job"
-        )
+    end(job, f"Release {release.number}", code="job", tell=None)
     release.refresh_from_db()

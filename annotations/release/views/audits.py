@@ -13,27 +13,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from annotations.core import requests
 from annotations.core.access import Access, Can
 from annotations.core.answers import fresh_token, json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import malformed
 from annotations.core.forms import add_error
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
-from annotations.core.requests import (
-    Request,
-    body_of,
-    enter_page,
-    error_as_message,
-    in_project,
-    is_json,
-    paged,
-    wants_json,
-)
 from annotations.core.services import ServiceError
 from annotations.core.spans import SpanItem
 from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, Release, ReleaseState, User
 from annotations.notes.selectors.in_context import label_looks
-from annotations.release.forms.releases import DecisionForm, MarkForm, NoteForm, PlanForm
+from annotations.release.forms.releases import DecisionForm, MarkForm, PlanForm
 from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors import audits as audits_selectors
 from annotations.release.selectors.recordings import excerpts_of
@@ -55,19 +46,19 @@ PARTS = ("text", "marks", "finish")
 """What a mark changes on the page that an auditor reads."""
 
 
-@in_project(Can.AUDIT_RELEASES, "POST")
-def audit_next(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.AUDIT_RELEASES, "POST")
+def audit_next(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """Take the next note, or go on with the one that was begun."""
     plan = _audit(access, number)
     return _next(request, access, plan, number)
 
 
 @csp_update({"media-src": [SELF]})
-@in_project(Can.AUDIT_RELEASES)
-def audit_read(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.AUDIT_RELEASES)
+def audit_read(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """Show the note that the person reads. Redirects to the audit's page if they read none."""
     plan = _audit(access, number)
-    if wants_json(request):
+    if requests.wants_json(request):
         return fresh_token(request)
     found = show_note(plan=plan, user=access.user) if plan else None
     if plan is None or found is None:
@@ -75,8 +66,8 @@ def audit_read(request: Request, access: Access, number: int) -> HttpResponse:
     return render(request, "release/audits/read.html", {"plan": plan, **_page(access, plan, *found)})
 
 
-@in_project(Can.AUDIT_RELEASES)
-def audit_listen(request: Request, access: Access, number: int, part: int) -> HttpResponse:
+@requests.in_project(Can.AUDIT_RELEASES)
+def audit_listen(request: requests.Request, access: Access, number: int, part: int) -> HttpResponse:
     """Send an excerpt of the recording of the note that the person reads, muted as released but for a planted leak."""
     plan = _audit(access, number)
     found = show_note(plan=plan, user=access.user) if plan else None
@@ -140,10 +131,10 @@ def _spans(shown: AuditedText, marks: list[AuditMark], labels: list[Any]) -> tup
 
 @require_POST
 @json_answers(gettext_lazy("You don't have permission to audit this project's releases."))
-def audit_mark(request: Request, slug: str, number: int) -> HttpResponse:
+def audit_mark(request: requests.Request, slug: str, number: int) -> HttpResponse:
     """Mark and unmark leaks in the order of `changes` (annotations.core.batches); return what the page shows now."""
-    access = enter_page(request, slug, Can.AUDIT_RELEASES)
-    plan, data = get_object_or_404(AuditPlan, release=release_for(access, number)), body_of(request)
+    access = requests.enter_page(request, slug, Can.AUDIT_RELEASES)
+    plan, data = get_object_or_404(AuditPlan, release=release_for(access, number)), requests.body_of(request)
     changes, errors = read_batch(data, _mark_of)
     for place, change in changes.items():
         try:
@@ -178,28 +169,28 @@ def _mark(plan: AuditPlan, user: User, note: int, start: int, end: int, label: s
         reading.unmark(note=row, mark=pk, user=user)
 
 
-@in_project(Can.AUDIT_RELEASES, "POST")
-def audit_finish(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.AUDIT_RELEASES, "POST")
+def audit_finish(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """Finish the note and take the next one."""
     plan = _audit(access, number)
-    form = NoteForm(request.POST)
-    if plan is None or not form.is_valid():
+    note = requests.number(request.POST, "note")
+    if plan is None or note is None:
         return redirect("release_audit", access.slug, number)
     try:
-        reading.finish(note=reading.note_of(plan, form.cleaned_data["note"], access.user), user=access.user)
+        reading.finish(note=reading.note_of(plan, note, access.user), user=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("audit_read", access.slug, number)
     return _next(request, access, plan, number)
 
 
-@in_project(Can.AUDIT_RELEASES, "POST")
-def audit_reopen(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.AUDIT_RELEASES, "POST")
+def audit_reopen(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """Reopen the note that the person finished last."""
     plan = _audit(access, number)
     if plan is None:
         return redirect("release_audit", access.slug, number)
-    with error_as_message(request):
+    with requests.error_as_message(request):
         reading.reopen(plan=plan, user=access.user)
     return redirect("audit_read", access.slug, number)
 
@@ -209,7 +200,7 @@ def _audit(access: Access, number: int) -> AuditPlan | None:
     return plans.select_related("release__project").first()
 
 
-def _next(request: Request, access: Access, plan: AuditPlan | None, number: int) -> HttpResponse:
+def _next(request: requests.Request, access: Access, plan: AuditPlan | None, number: int) -> HttpResponse:
     try:
         note = reading.next_note(plan=plan, user=access.user) if plan else None
     except ServiceError as error:
@@ -227,15 +218,15 @@ def _next(request: Request, access: Access, plan: AuditPlan | None, number: int)
 SIZE = 50
 
 
-@in_project(Can.AUDIT_RELEASES)
-def audits(request: Request, access: Access) -> HttpResponse:
+@requests.in_project(Can.AUDIT_RELEASES)
+def audits(request: requests.Request, access: Access) -> HttpResponse:
     """List the releases that have an audit or can get one, newest first."""
     rows = audits_selectors.audited(access).order_by("-number")
-    return render(request, "release/audits/audits.html", {"page": paged(request, rows, SIZE)})
+    return render(request, "release/audits/audits.html", {"page": requests.paged(request, rows, SIZE)})
 
 
-@in_project(Can.AUDIT_RELEASES)
-def release_audit(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.AUDIT_RELEASES)
+def release_audit(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """Show the audit: its plan and progress, or the form for a new plan with the sample that its choices give.
 
     Auditors see the result only after the audit has ended, so that it doesn't influence their reading.
@@ -289,8 +280,8 @@ def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
     return {"form": form, "preview": preview, "choices": choices, "raised": raised}
 
 
-@in_project(Can.RELEASE, "POST")
-def audit_start(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.RELEASE, "POST")
+def audit_start(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """Plan the audit. A repeated request finds the plan that the first one made."""
     release = release_for(access, number)
     form = PlanForm(request.POST)
@@ -307,10 +298,10 @@ def audit_start(request: Request, access: Access, number: int) -> HttpResponse:
     return redirect("release_audit", access.slug, number)
 
 
-@in_project(Can.RELEASE, "POST")
-def audit_discard(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.RELEASE, "POST")
+def audit_discard(request: requests.Request, access: Access, number: int) -> HttpResponse:
     release = release_for(access, number)
-    with error_as_message(request):
+    with requests.error_as_message(request):
         discard_plan(release=release, actor=access.user)
         messages.success(request, _("The plan was discarded."))
     return redirect("release_audit", access.slug, number)
@@ -319,14 +310,14 @@ def audit_discard(request: Request, access: Access, number: int) -> HttpResponse
 # The leaks that auditors found, and the decisions about them.
 
 
-@in_project(Can.RELEASE)
-def audit_leaks(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.RELEASE)
+def audit_leaks(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """List the leaks in their sentences of the original note. Managers only: auditors read without this knowledge."""
     release = release_for(access, number)
     plan = get_object_or_404(AuditPlan, release=release)
-    if wants_json(request):
+    if requests.wants_json(request):
         return fresh_token(request)
-    page = paged(request, audits_selectors.leak_marks(plan).order_by("note__position", "start"), SIZE)
+    page = requests.paged(request, audits_selectors.leak_marks(plan).order_by("note__position", "start"), SIZE)
     leaks = show_leaks(project=access.project, marks=list(page), actor=access.user)
     return render(
         request, "release/audits/leaks.html",
@@ -334,25 +325,25 @@ def audit_leaks(request: Request, access: Access, number: int) -> HttpResponse:
     )  # fmt: skip
 
 
-def audit_decide(request: Request, slug: str, number: int) -> HttpResponseBase:
+def audit_decide(request: requests.Request, slug: str, number: int) -> HttpResponseBase:
     """Decide about leaks. The script sends JSON, many decisions at once; a form sends one."""
-    return (_decide_many if is_json(request) else _decide)(request, slug=slug, number=number)
+    return (_decide_many if requests.is_json(request) else _decide)(request, slug=slug, number=number)
 
 
-@in_project(Can.RELEASE, "POST")
-def _decide(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.RELEASE, "POST")
+def _decide(request: requests.Request, access: Access, number: int) -> HttpResponse:
     release = release_for(access, number)
-    with error_as_message(request):
+    with requests.error_as_message(request):
         _settle(access, release, *_decision(request.POST))
     return redirect("audit_leaks", access.slug, number)
 
 
 @require_POST
 @json_answers(gettext_lazy("You don't have permission to release this project's notes."))
-def _decide_many(request: Request, slug: str, number: int) -> HttpResponse:
+def _decide_many(request: requests.Request, slug: str, number: int) -> HttpResponse:
     """Decide about leaks in the order of `changes` (annotations.core.batches), and return them as they are now."""
-    access = enter_page(request, slug, Can.RELEASE)
-    release, data = release_for(access, number), body_of(request)
+    access = requests.enter_page(request, slug, Can.RELEASE)
+    release, data = release_for(access, number), requests.body_of(request)
     decisions, errors = read_batch(data, _decision)
     for place, decision in decisions.items():
         try:

@@ -21,7 +21,6 @@ from annotations.release.rules.certificates.verifying import PAGE, Verification
 from annotations.release.selectors.certificates import public_keys
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.certificates import signing
-from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 
 FIELDS = {"expiry": "expires_on", "long": ""}
@@ -54,9 +53,7 @@ def certificate_sign(request: Request, access: Access, number: int) -> HttpRespo
 
 
 def _context(access: Access, release: Release, form: SignForm, accepted: list[str]) -> dict[str, Any]:
-    # Purpose, recipient and expiry are fields of the form, so that they are not risks on this page.
-    terms = Terms(release.purpose or "–", release.recipient or "–", release.expires_on or release.created_at.date())
-    found = signing.prospect(release, terms, access.user)
+    found = signing.prospect_without_terms(release, access.user)
     return {
         "release": release,
         "form": form,

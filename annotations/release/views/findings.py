@@ -14,23 +14,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
+from annotations.core import requests
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import fresh_token, json_answers
 from annotations.core.batches import outcomes, read_batch
 from annotations.core.changes import malformed, not_whole
-from annotations.core.requests import (
-    Request,
-    body_of,
-    bounds_of,
-    enter_page,
-    error_as_message,
-    in_project,
-    is_json,
-    numbers,
-    one_of,
-    paged,
-    wants_json,
-)
 from annotations.core.services import ServiceError, record_reads
 from annotations.models import Document, Label, LeakFinding, Release, ReleasedNoteState, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
@@ -58,21 +46,21 @@ from annotations.text.spans import Span
 STRINGS, INSTEAD = 10, 4
 
 
-@in_project(Can.RELEASE)
-def findings(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.RELEASE)
+def findings(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """List the findings, grouped by string; ?state= open, decided or all; ?string= shows one string in full."""
     found = release_for(access, number)
-    if wants_json(request):
+    if requests.wants_json(request):
         return fresh_token(request)
     if "instead" in request.GET:
         return _replacements(request, found)
-    chosen = one_of(request, "state", FILTERS)
+    chosen = requests.one_of(request, "state", FILTERS)
     if "string" in request.GET:
         key = _key(request.GET["string"])
         count = findings_of(found).filter(string_key=key).count() if key is not None else 0
         if key is None or not count:
             raise Http404("This release has no findings of this string.")
-        part: Page[Any] = paged(request, range(count), OF_STRING)
+        part: Page[Any] = requests.paged(request, range(count), OF_STRING)
         groups = groups_of(found, [key], most=OF_STRING, after=part.start_index() - 1)
     else:
         part = Paginator(string_keys(found, chosen), STRINGS).get_page(whole(request.GET.get("page", "")))
@@ -97,7 +85,7 @@ def _context(access: Access, release: Release, groups: list[FindingGroup], chose
     }
 
 
-def _replacements(request: Request, release: Release) -> HttpResponse:
+def _replacements(request: requests.Request, release: Release) -> HttpResponse:
     """What would replace the open findings of a string (?instead=): a part of the page, which computes it when seen."""
     key = _key(request.GET["instead"])
     if key is None:
@@ -113,22 +101,22 @@ def _key(value: str) -> int | None:
     return found if found is None or not value.startswith("-") else -found
 
 
-def release_decide(request: Request, slug: str, number: int) -> HttpResponseBase:
+def release_decide(request: requests.Request, slug: str, number: int) -> HttpResponseBase:
     """Answer findings: replace, allow, or undo. The script sends JSON, many answers at once; a form sends one."""
-    return (_decide_many if is_json(request) else _decide)(request, slug=slug, number=number)
+    return (_decide_many if requests.is_json(request) else _decide)(request, slug=slug, number=number)
 
 
-@in_project(Can.RELEASE, "POST")
-def _decide(request: Request, access: Access, number: int) -> HttpResponse:
+@requests.in_project(Can.RELEASE, "POST")
+def _decide(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """Answer one finding (`finding`) or all of a string (`string`), and redirect to the list."""
     found = release_for(access, number)
     answer = request.POST.get("answer", "")
     key = _key(request.POST.get("string", ""))
-    chosen = numbers(request.POST.getlist("finding"))
+    chosen = requests.numbers(request.POST.getlist("finding"))
     if answer not in (*LeakFinding.Answer.values, UNDO) or key is None:
         messages.error(request, _("This answer is not possible. Nothing was changed. Reload the page."))
         return _back(request, found, key)
-    with error_as_message(request):
+    with requests.error_as_message(request):
         done = answer_chosen(
             release=found,
             answer=answer,
@@ -168,10 +156,10 @@ class FindingAnswer:
 
 @require_POST
 @json_answers(gettext_lazy("You don't have permission to release this project's notes."))
-def _decide_many(request: Request, slug: str, number: int) -> HttpResponse:
+def _decide_many(request: requests.Request, slug: str, number: int) -> HttpResponse:
     """Answer findings in the order of `changes` (annotations.core.batches), and return their groups as they are now."""
-    access = enter_page(request, slug, Can.RELEASE)
-    found, data = release_for(access, number), body_of(request)
+    access = requests.enter_page(request, slug, Can.RELEASE)
+    found, data = release_for(access, number), requests.body_of(request)
     answers, errors = read_batch(data, FindingAnswer.of)
     for (answer, label, string), run in groupby(answers.items(), lambda each: each[1].together):
         some = dict(run)
@@ -211,7 +199,7 @@ def _said(answer: str, n: int) -> str:
     return ngettext("%(n)d finding is allowed.", "%(n)d findings are allowed.", n) % {"n": n}
 
 
-def _back(request: Request, release: Release, key: int | None) -> HttpResponse:
+def _back(request: requests.Request, release: Release, key: int | None) -> HttpResponse:
     """To the list as it was filtered, at the string."""
     state = request.POST.get("state", "")
     query = f"?state={state}" if state in FILTERS else ""
@@ -226,8 +214,8 @@ def _back(request: Request, release: Release, key: int | None) -> HttpResponse:
 MOST_SPANS = 10_000
 
 
-@in_project(Can.RELEASE)
-def release_note(request: Request, access: Access, number: int, pk: int) -> HttpResponse:
+@requests.in_project(Can.RELEASE)
+def release_note(request: requests.Request, access: Access, number: int, pk: int) -> HttpResponse:
     """Show the original and the released text of a note side by side. Opening the page is recorded."""
     release = release_for(access, number)
     note = show_released(release=release, note=pk, actor=access.user)
@@ -252,16 +240,16 @@ def release_note(request: Request, access: Access, number: int, pk: int) -> Http
 
 @require_POST
 @json_answers(gettext_lazy("You don't have permission to see surrogates in this project."))
-def note_surrogates(request: Request, slug: str, pk: int) -> HttpResponse:
+def note_surrogates(request: requests.Request, slug: str, pk: int) -> HttpResponse:
     """Surrogates for spans of a note, as JSON, for a page on which the spans change.
 
     The request has `spans`, a list of [start, end, label id]. The answer has `texts`: [start, end, text] of each
     stretch that the spans cover, without text where it stays: this answer has no text of the note, since only the page
     that asks has recorded that the note was opened.
     """
-    access = enter_page(request, slug, Can.MAKE_GOLD)
+    access = requests.enter_page(request, slug, Can.MAKE_GOLD)
     document = note_for(access, pk)
-    found = viewed(document=document, spans=_spans(document, body_of(request)), view=SURROGATES)
+    found = viewed(document=document, spans=_spans(document, requests.body_of(request)), view=SURROGATES)
     texts = [
         [one.start, one.end, None if one.action == Action.KEEP else found.text[one.new_start : one.new_end]]
         for one in found.pieces
@@ -280,7 +268,7 @@ def _spans(document: Document, body: dict[str, Any]) -> list[Span]:
     for row in rows:
         if not isinstance(row, list) or len(row) != 3:
             raise malformed(gettext_lazy("The field “spans” must hold lists of start, end and label."))
-        start, end, label = bounds_of(row)
+        start, end, label = requests.bounds_of(row)
         if not start < end <= document.length or label not in codes:
             raise malformed(
                 gettext_lazy("A span is outside of the text, or its label does not exist. Reload the page.")

@@ -6,20 +6,20 @@ from typing import Any, Final
 from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 
 from annotations.core.access import Access, Can
 from annotations.core.forms import error_beside
-from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, takes_uploads
+from annotations.core.requests import FORM, Request, error_as_message, in_project, number, paged, takes_uploads
 from annotations.core.services import ServiceError
 from annotations.models import Document, KnownUploadState, ListedTermKind
 from annotations.projects.selectors.labels import labels_of
-from annotations.release.forms.known import ListsFileForm, MasterForm, TermForm, TermsForm
+from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
 from annotations.release.rules.known.person import FIELD_NAMES
-from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
+from annotations.release.selectors import known as selectors
 from annotations.release.services import known as known_services
 
 _PROBLEMS: Final = {
@@ -72,17 +72,17 @@ def known(request: Request, access: Access) -> HttpResponse:
 def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]:
     """The context of the page, with the given forms in place of empty ones."""
     labels = labels_of(access.project)
-    state = master_state(access.project)
+    state = selectors.master_state(access.project)
     names = {label.code: label.name for label in labels}
     lists = []
     for kind in (ListedTermKind.DENY, ListedTermKind.ALLOW):
-        page = paged(request, terms_of(access.project, kind), TERMS, str(kind))
+        page = paged(request, selectors.terms_of(access.project, kind), TERMS, str(kind))
         rows = [(row, text, names.get(row.label, row.label)) for row, text in page]
         lists.append((kind, page, rows))
     return {
         "state": state,
         "fields": [(field_name(name), count) for name, count in state.fields.items()],
-        "uploads": uploads_of(access.project),
+        "uploads": selectors.uploads_of(access.project),
         "lists": lists,
         "master": MasterForm(),
         "terms": TermsForm(labels=labels, auto_id="terms_%s"),
@@ -93,7 +93,7 @@ def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]
 @in_project(Can.MANAGE, *FORM)
 def known_upload(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show what an upload holds, as counts and names of columns. POST `do`: import or discard."""
-    upload = get_object_or_404(uploads_of(access.project), pk=pk)
+    upload = selectors.upload_for(access, pk)
     if request.method == "POST":
         match request.POST.get("do"):
             case "discard":
@@ -147,10 +147,8 @@ def _add(request: Request, access: Access) -> HttpResponse:
 
 
 def _remove(request: Request, access: Access) -> HttpResponse:
-    form = TermForm(request.POST)
-    if form.is_valid() and known_services.remove_term(
-        project=access.project, term_id=form.cleaned_data["term"], actor=access.user
-    ):
+    term = number(request.POST, "term") or 0
+    if known_services.remove_term(project=access.project, term_id=term, actor=access.user):
         messages.success(request, _("Term removed."))
     else:
         messages.info(request, _("This term was removed already."))
@@ -201,10 +199,13 @@ ROWS = 50
 @in_project(Can.MANAGE)
 def known_people(request: Request, access: Access) -> HttpResponse:
     """List the patients with the number of their notes and the names of their fields."""
-    page = paged(request, people_listed(access.project), ROWS)
+    page = paged(request, selectors.people_listed(access.project), ROWS)
     notes = Document.objects.filter(project=access.project, patient_id__in=[row.patient_id for row in page])
     counts = dict(notes.order_by().values_list("patient_id").annotate(count=Count("id")))
-    rows = [(row, counts.get(row.patient_id, 0), [field_name(name) for name in names_of(row.fields)]) for row in page]
+    rows = [
+        (row, counts.get(row.patient_id, 0), [field_name(name) for name in selectors.names_of(row.fields)])
+        for row in page
+    ]
     return render(request, "release/known/people.html", {"page": page, "rows": rows})
 
 
@@ -212,8 +213,8 @@ def known_people(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.MANAGE, *FORM)
 def known_person(request: Request, access: Access, pk: int) -> HttpResponse:
     """One patient, with masked values. POST `do`: show, which shows the values and is recorded, or delete."""
-    row = get_object_or_404(people_listed(access.project), pk=pk)
-    fields = [(field_name(name), ["•••"]) for name in names_of(row.fields)]
+    row = selectors.person_for(access, pk)
+    fields = [(field_name(name), ["•••"]) for name in selectors.names_of(row.fields)]
     shown = False
     if request.method == "POST":
         match request.POST.get("do"):

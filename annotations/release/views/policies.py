@@ -13,7 +13,7 @@ from annotations.core.labels import label_rows
 from annotations.core.requests import FORM, Request, in_project
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.release.forms.policies import PolicyForm, history_of, offered_policies, policy_texts
+from annotations.release.forms.policies import PolicyForm, history_of, offered_policies, offered_policy
 from annotations.release.services import policies
 from annotations.text.names import whole
 
@@ -28,12 +28,10 @@ def release_policies(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.RELEASE, *FORM)
 def release_policy(request: Request, access: Access, policy: str) -> HttpResponse:
     """The editor. A POST saves the next version; with `example` it answers with the example of one label."""
-    current = next((one for one in policies.policies_of(access.project) if one.slug == policy), None)
-    if current is None:
-        raise Http404("This policy does not exist.")
+    offered = offered_policy(access.project, policy)
+    current = offered.row
     labels = list(label_rows(access.project.pk).select_related("category"))
     rules = policies.read_policy(current.rules).rules
-    name, text = policy_texts(current)
     form = PolicyForm(request.POST if request.method == "POST" else None, labels=labels, rules=rules, name=current.name)
     if request.method == "POST":
         if "example" in request.POST:
@@ -43,8 +41,8 @@ def release_policy(request: Request, access: Access, policy: str) -> HttpRespons
             return saved
     context = {
         "policy": current,
-        "name": name,
-        "text": text,
+        "name": offered.name,
+        "text": offered.text,
         "form": form,
         "rows": _rows(access, form),
         "missing": [label.name for label in labels if label.code not in rules],

@@ -81,7 +81,7 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         settles = found.state == ReleaseState.PREPARED and not found.content_hash
         if found.state == ReleaseState.PREPARING or (settles and job.state in (JobState.QUEUED, JobState.RUNNING)):
             status = status_of(job, access)
-    waiting = releases_selectors.open_findings(found).count()
+    waiting = found.open_findings
     signing = state_of(access, found)
     return {
         "release": found,

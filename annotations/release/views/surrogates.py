@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
@@ -67,14 +67,14 @@ def surrogates_merge(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.RELEASE)
 def surrogate(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show an entity with its forms, its surrogate and its mentions, which counts as reading their notes."""
-    return _page(request, access, _entity(access, pk))
+    return _page(request, access, surrogates_selectors.entity_for(access, pk))
 
 
 @sensitive_post_parameters()
 @in_project(Can.RELEASE, "POST")
 def surrogate_change(request: Request, access: Access, pk: int) -> HttpResponse:
     """Lock, unlock, replace, draw, restore or split. After an error, the page keeps what the person typed."""
-    row = _entity(access, pk)
+    row = surrogates_selectors.entity_for(access, pk)
     form = ChangeForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("The form was not complete. Reload the page, then try again."))
@@ -86,7 +86,7 @@ def surrogate_change(request: Request, access: Access, pk: int) -> HttpResponse:
         if error.code == "gone":
             messages.error(request, str(error))
             return redirect("surrogates", access.slug)
-        fresh = _entity(access, pk)
+        fresh = surrogates_selectors.entity_for(access, pk)
         return _page(request, access, fresh, error=str(error), act=act, text=text, status=422)
     messages.success(request, _done(act))
     return redirect("surrogate", access.slug, made.pk)
@@ -113,10 +113,6 @@ def _done(act: str) -> str:
         "replace": _("The entity has the surrogate that you typed. Later releases use it."),
         "split": _("The chosen mentions are now this new entity. Later releases use its surrogate."),
     }[act]
-
-
-def _entity(access: Access, pk: int) -> SurrogateEntity:
-    return get_object_or_404(SurrogateEntity.objects.select_related("edited_by"), project=access.project, pk=pk)
 
 
 def _page(

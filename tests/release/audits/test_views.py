@@ -104,7 +104,7 @@ def test_a_plan_and_its_progress(ward):
     again = plan("covid")
     assert not again["made"] and again["complete"] and again["state"] == "met" and again["bound"] == 0.1
     assert again["readers"] == {"rita": 18}
-    assert "At most 10.0% of the notes contain a leak (95% confidence)." in printed("audit_plan", "covid")
+    assert "bound: 0.1\n" in printed("audit_plan", "covid")
 
 
 def test_planted_leaks_stay_hidden_and_a_plan_is_discarded_until_somebody_reads(ward):

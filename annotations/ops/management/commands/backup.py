@@ -10,7 +10,6 @@ from annotations.ops.services.backup import write_backup
 
 class Command(JourneyCommand):
     help = "Write the whole database to one compressed file. deidreview may keep running meanwhile."
-    requires_system_checks: list[str] = []
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", help="New file. It will contain notes, so keep it safe.")

@@ -10,7 +10,6 @@ from annotations.ops.services.backup import restore_backup
 
 class Command(JourneyCommand):
     help = "Replace the database by a backup, completely or not at all. Stop deidreview first."
-    requires_system_checks: list[str] = []
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", help="File that the command “backup” wrote.")

@@ -10,8 +10,9 @@ from typing import IO, Any, Final, NamedTuple
 from allauth.account.adapter import get_adapter
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Lower
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -175,10 +176,7 @@ def upload_of(project: models.Project, pk: int) -> models.StoredFile | None:
 
 def upload_for(access: Access, pk: int) -> models.StoredFile:
     """Return an uploaded archive of the project. Raises Http404."""
-    stored = upload_of(access.project, pk)
-    if stored is None:
-        raise Http404("This upload does not exist.")
-    return stored
+    return get_object_or_404(models.StoredFile, project=access.project, kind=models.StoredFileKind.UPLOAD, pk=pk)
 
 
 def drop_upload(pk: int) -> None:
@@ -210,18 +208,10 @@ def start_archive(*, project: models.Project, actor: models.User, token: str) ->
     return once("archive_export", project, {}, actor, token)
 
 
-def ready_archives(project: models.Project) -> "list[models.StoredFile]":
-    """The archives of the project that can be downloaded."""
+def ready_archives(project: models.Project) -> "QuerySet[models.StoredFile]":
+    """The archives of the project that can be downloaded, newest first."""
     rows = models.StoredFile.objects.filter(project=project, kind=models.StoredFileKind.ARCHIVE)
-    return list(rows.select_related("created_by").order_by("-pk"))
-
-
-def ready_archive(project: models.Project, pk: int) -> models.StoredFile:
-    """Return an archive of the project that can be downloaded. Raises Http404."""
-    found = models.StoredFile.objects.filter(project=project, kind=models.StoredFileKind.ARCHIVE, pk=pk).first()
-    if found is None or (found.expires_at is not None and found.expires_at <= timezone.now()):
-        raise Http404("This archive does not exist.")
-    return found
+    return rows.filter(expires_at__gt=timezone.now()).select_related("created_by").order_by("-pk")
 
 
 # A person takes over what an archive brought under their user name. Only they can say that it is theirs.

@@ -6,7 +6,6 @@ from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
 from annotations.core.services import ServiceError
 from annotations.models import AuditPlan, Project, Release, User
-from annotations.release.rules.audits.looks import at_least, at_most, whole
 from annotations.release.selectors.audits import audit_figures, result_of
 from annotations.release.services.audits.planning import Choices, discard_plan, plan_audit
 
@@ -17,6 +16,7 @@ class Command(ProjectCommand):
         "already, show its progress and result, and change nothing."
     )
     needs = Can.RELEASE
+    json_only = ("labels",)
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--release", type=int, metavar="NUMBER", help="Default: the newest release.")
@@ -53,23 +53,6 @@ class Command(ProjectCommand):
             )
             plan = plan_audit(release=release, choices=choices, actor=actor)
         return {"release": release.number, "made": made} | audit_figures(plan, result_of(plan))
-
-    def say(self, result: dict[str, Any]) -> str:
-        if "discarded" in result:
-            return f"Discarded the audit plan of release {result['release']}."
-        first = (
-            f"Release {result['release']}: auditors read {result['looks'][0]} of {result['notes']} notes if no leak is "
-            f"found, and at most {result['drawn']}."
-        )
-        read = f"Read: {result['read']}; notes with a leak: {result['leaks']}; state: {result['state']}."
-        if result["bound"] is None:
-            return "\n".join([first, read, "There is no bound yet."])
-        confidence = whole(result["confidence"])
-        bound = f"At most {at_most(result['bound'])} of the notes contain a leak ({confidence} confidence)."
-        found = (
-            [] if result["recall"] is None else [f"Auditors find at least {at_least(result['recall'])} of the leaks."]
-        )
-        return "\n".join([first, read, bound, *found])
 
 
 def _release(project: Project, number: int | None) -> Release:

@@ -32,6 +32,7 @@ class Command(ProjectCommand):
         "those without open findings. Notes with open findings are held back."
     )
     needs = Can.RELEASE
+    json_only = ("findings", "figures")
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -141,6 +142,8 @@ class Command(ProjectCommand):
         if certificate is not None and not beside:
             certificate.write_bytes(signed)
         leaks = leak_counts(release)
+        if leaks["open"]:
+            self.stderr.write("Decide the open findings on the page of the release, or use --decide.")
         return {
             "notes": exported["notes"],
             "spans": exported["spans"],
@@ -162,27 +165,6 @@ class Command(ProjectCommand):
                 return
             if release.state == ReleaseState.PREPARING:
                 prepare_here(release)
-
-    def say(self, result: dict[str, Any]) -> str:
-        lines = [
-            f"Release {result['release']} with the policy {result['policy']}. Notes written as {result['format']}: "
-            f"{result['notes']:,}. Spans: {result['spans']:,}."
-        ]
-        if result["leaks"]:
-            lines.append(
-                f"The leak gate has {result['leaks']:,} open findings. Notes held back: {result['held_back']:,}. "
-                "Decide the findings on the page of the release, or use --decide."
-            )
-        if unsaid := result["labels_without_kind"]:
-            lines.append(
-                f"Labels without a kind, which the policy masks from now on: {', '.join(unsaid)}. Edit the policy to "
-                "change it."
-            )
-        if labels := result["labels"]:
-            counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["written"].items())) or "none"
-            lines.append(f"Labels written: {counts}. Spans left out: {labels['left_out']:,}.")
-        lines.append(f"Content hash: {result['content_hash']}")
-        return "\n".join(lines)
 
 
 def _kinds(said: Sequence[str]) -> dict[str, IdentifierType]:

@@ -24,14 +24,3 @@ class Command(ProjectCommand):
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         maker = checked_maker(project, options["model"], may_leave=options["may_leave"])
         return build(project=project, set_spec=options["set"], maker=maker)
-
-    def say(self, result: dict[str, Any]) -> str:
-        return (
-            f"{result['notes']} notes, {result['mentions']} mentions of {result['entities']} entities.\n"
-            f"Preserved: {_share(result['preserved'])}. Consistent: {_share(result['consistent'])}. "
-            f"Collisions: {result['collisions']}. Originals left: {result['originals_left']}."
-        )
-
-
-def _share(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.1%}"

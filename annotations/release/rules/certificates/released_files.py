@@ -1,9 +1,12 @@
 """Reading released notes from files in any export format, to compare them with a certificate."""
 
+import hashlib
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 from annotations.formats import FORMATS, detected
@@ -13,6 +16,7 @@ from annotations.formats.files.csv_files import unquoted
 from annotations.formats.notes import NoteError
 from annotations.release.rules.certificates.signatures import CertificateError, open_certificate
 from annotations.text.hashes import gold_hash, text_sha256
+from annotations.text.spans import Span
 
 MANIFEST: Final = "release.json"
 SIGNATURE: Final = "release.json.sig"
@@ -34,32 +38,51 @@ Row = tuple[str, str, list[tuple[int, int, str]] | None]
 """A note: name, SHA-256 of its text, spans (None where the format or the file has none)."""
 
 
-@dataclass
-class FolderContent:
-    """What a folder holds. `content` is the content hash, or None where not every note has spans.
+class ReleasedFiles:
+    """Files by their names, and a function that reads one; it raises NoteError. `release.json` is not signed."""
 
-    `relabeled`: whether `release.json` says that labels were written in another way. `names` are names of notes,
-    `extra` names of files that belong to no note, `unreadable` those that can't be read.
-    """
+    def __init__(self, names: Collection[str], load: Load) -> None:
+        self.names, self.load = names, load
 
-    format: str
-    names: list[str] = field(default_factory=list)
-    texts: str = ""
-    content: str | None = None
-    relabeled: bool = False
-    spans: int = 0
-    extra: list[str] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    twice: list[str] = field(default_factory=list)
-
-    def readable(self, name: str, read: Callable[[], Read]) -> Read | None:
-        """What is read of a file; None where it can't be read, which is noted."""
+    def sha256(self, name: str) -> str:
+        """The SHA-256 of a file; empty where it can't be read."""
         try:
-            return read()
+            return hashlib.sha256(self.load(name)).hexdigest()
+        except NoteError:
+            return ""
+
+    def _said(self, read: Callable[[Any], Read]) -> Read | None:
+        """What `release.json` says; None if it doesn't, or is not there."""
+        try:
+            return read(json.loads(self.load(MANIFEST))) if MANIFEST in self.names else None
         except _UNREADABLE:
-            self.unreadable.append(name)
             return None
+
+    @cached_property
+    def codes(self) -> list[str] | None:
+        """The written codes, if `release.json` says that labels were written in another way."""
+        return self._said(lambda found: list(map(str, found["labels"]["written"])))
+
+    @cached_property
+    def edition(self) -> str | None:
+        """Which release was exported after which decisions, as `release.json` says; None if there is none to read."""
+        return self._said(lambda found: str(found.get("edition", "")))
+
+    @cached_property
+    def listed(self) -> dict[str, str]:
+        """The SHA-256 of files by name, as `release.json` lists them; empty without it."""
+        found = self._said(lambda found: {str(file["name"]): str(file["sha256"]) for file in found["files"]})
+        return found or {}
+
+    def certificates(self, json: bytes) -> list[str]:
+        """The files that are this certificate, as JSON or as an intact PDF with it."""
+        found = []
+        for name in self.names:
+            if name.endswith((".json", ".pdf")) and name != MANIFEST:
+                with suppress(CertificateError, NoteError):
+                    if open_certificate(self.load(name)).json == json:
+                        found.append(name)
+        return found
 
 
 def texts_hash(notes: Iterable[tuple[str, str]]) -> str:
@@ -67,79 +90,10 @@ def texts_hash(notes: Iterable[tuple[str, str]]) -> str:
     return gold_hash((name, sha256, ()) for name, sha256 in notes)
 
 
-def certificates_among(names: Collection[str], load: Load, json: bytes) -> list[str]:
-    """The files that are this certificate, as JSON or as an intact PDF with it."""
-    found = []
-    for name in names:
-        if name.endswith((".json", ".pdf")) and name != MANIFEST:
-            try:
-                if open_certificate(load(name)).json == json:
-                    found.append(name)
-            except (CertificateError, NoteError):
-                continue
-    return found
-
-
 def certificate_names(content: Mapping[str, Any]) -> set[str]:
     """The names that a certificate may have among the files without being in their signed list."""
     own = f"release-{content.get('release')}-certificate-{content.get('number')}"
     return {f"{stem}.{ending}" for stem in ("certificate", "signed", own) for ending in ("json", "pdf")}
-
-
-def read_released(names: Collection[str], load: Load, labels: Collection[str]) -> FolderContent:
-    """Read all notes among the files `names`. `labels` are the label codes that spans may have."""
-    files = sorted(name for name in names if name not in BESIDE)
-    found = FolderContent(_format_of(files, load), beside=sorted(name for name in names if name in BESIDE))
-    if codes := relabeled(names, load):
-        labels = [*labels, *codes]
-    found.relabeled = codes is not None
-    rows: list[Row] = []
-    if found.format == "jsonl":
-        rows += _from_lines(files, load, found)
-    elif found.format == "csv":
-        rows += _from_tables(files, load, found)
-    elif found.format in _BESIDE_TEXTS:
-        rows += _from_folder(files, load, labels, found)
-    else:
-        rows += _from_format(files, load, labels, found)
-    named = _named(names, load, found)
-    rows = [(named.get(name, name), sha256, spans) for name, sha256, spans in rows]
-    seen: set[str] = set()
-    for name, _, _ in rows:
-        if name in seen:
-            found.twice.append(name)
-        seen.add(name)
-    found.names = [name for name, _, _ in rows]
-    found.texts = texts_hash([(name, sha256) for name, sha256, _ in rows])
-    if rows and all(spans is not None for _, _, spans in rows):
-        found.content = gold_hash((name, sha256, spans or ()) for name, sha256, spans in rows)
-        found.spans = sum(len(spans or ()) for _, _, spans in rows)
-    return found
-
-
-def _named(names: Collection[str], load: Load, found: FolderContent) -> dict[str, str]:
-    """The names of the notes whose files are named in another way, by the names of these files without endings."""
-    if NAMES not in names:
-        return {}
-    return found.readable(NAMES, lambda: {row["file"]: row["name"] for row in _table(load, NAMES)}) or {}
-
-
-def _format_of(files: Sequence[str], load: Load) -> str:
-    if NOTES_JSONL in files:
-        return "jsonl"
-    if NOTES_CSV in files:
-        return "csv"
-    return detected(files, LoadedFiles(load))
-
-
-def _from_lines(files: Sequence[str], load: Load, found: FolderContent) -> list[Row]:
-    found.extra += [name for name in files if name != NOTES_JSONL]
-
-    def rows() -> list[Row]:
-        lines = [json.loads(line) for line in load(NOTES_JSONL).decode().split("\n") if line]
-        return [(row["name"], text_sha256(row["text"]), list(map(_span, row["spans"]))) for row in lines]
-
-    return found.readable(NOTES_JSONL, rows) or []
 
 
 def _span(one: Mapping[str, Any]) -> tuple[int, int, str]:
@@ -152,85 +106,112 @@ def _table(load: Load, file: str) -> Iterator[dict[str, str]]:
         yield {column: unquoted(cell) for column, cell in row.items()}
 
 
-def _from_tables(files: Sequence[str], load: Load, found: FolderContent) -> list[Row]:
-    """Notes of a table of texts (columns note, text) and a table of spans (note, start, end, label)."""
-    found.extra += [name for name in files if name not in (NOTES_CSV, SPANS_CSV)]
+class FolderContent:
+    """The notes among files. `content` is the content hash, or None where not every note has spans.
 
-    def by_note() -> dict[str, list[tuple[int, int, str]]]:
-        spans: dict[str, list[tuple[int, int, str]]] = {}
-        for row in _table(load, SPANS_CSV):
-            spans.setdefault(row["note"], []).append(_span(row))
-        return spans
+    `labels`: the label codes that spans may have. `names` are names of notes, `extra` names of files that belong to no
+    note, `unreadable` those that can't be read, `twice` names of notes that occur twice.
+    """
 
-    def texts() -> list[tuple[str, str]]:
-        return [(row["note"], text_sha256(row["text"])) for row in _table(load, NOTES_CSV)]
+    def __init__(self, files: ReleasedFiles, labels: Collection[str]) -> None:
+        self._load, self._labels = files.load, {code: code for code in [*labels, *(files.codes or ())]}
+        self.extra: list[str] = []
+        self.unreadable: list[str] = []
+        own = sorted(name for name in files.names if name not in BESIDE)
+        self.format = _format_of(own, files.load)
+        readers = {"jsonl": self._lines, "csv": self._tables, **dict.fromkeys(_BESIDE_TEXTS, self._texts)}
+        rows = list(readers.get(self.format, self._notes)(own))
+        named = self._readable(NAMES, self._named) if NAMES in files.names else None
+        rows = [((named or {}).get(name, name), sha256, spans) for name, sha256, spans in rows]
+        self.names = [name for name, _, _ in rows]
+        self.twice = [name for name, number in Counter(self.names).items() if number > 1]
+        self.texts = texts_hash([(name, sha256) for name, sha256, _ in rows])
+        self.content: str | None = None
+        if rows and all(spans is not None for _, _, spans in rows):
+            self.content = gold_hash((name, sha256, spans or ()) for name, sha256, spans in rows)
 
-    spans = found.readable(SPANS_CSV, by_note) if SPANS_CSV in files else None
-    rows = found.readable(NOTES_CSV, texts) or []
-    # Spans of a note that is not there show that the tables don't belong together.
-    if spans is not None and spans.keys() - {name for name, _ in rows}:
-        spans = None
-    return [(name, sha256, None if spans is None else spans.get(name, [])) for name, sha256 in rows]
+    def _readable(self, name: str, read: Callable[[], Read]) -> Read | None:
+        """What is read of a file; None where it can't be read, which is noted."""
+        try:
+            return read()
+        except _UNREADABLE:
+            self.unreadable.append(name)
+            return None
+
+    def _named(self) -> dict[str, str]:
+        """The names of the notes whose files are named in another way, by the names of these files without endings."""
+        return {row["file"]: row["name"] for row in _table(self._load, NAMES)}
+
+    def _lines(self, files: Sequence[str]) -> list[Row]:
+        self.extra += [name for name in files if name != NOTES_JSONL]
+
+        def rows() -> list[Row]:
+            lines = [json.loads(line) for line in self._load(NOTES_JSONL).decode().split("\n") if line]
+            return [(row["name"], text_sha256(row["text"]), list(map(_span, row["spans"]))) for row in lines]
+
+        return self._readable(NOTES_JSONL, rows) or []
+
+    def _tables(self, files: Sequence[str]) -> list[Row]:
+        """Notes of a table of texts (columns note, text) and a table of spans (note, start, end, label)."""
+        self.extra += [name for name in files if name not in (NOTES_CSV, SPANS_CSV)]
+
+        def by_note() -> dict[str, list[tuple[int, int, str]]]:
+            spans: dict[str, list[tuple[int, int, str]]] = {}
+            for row in _table(self._load, SPANS_CSV):
+                spans.setdefault(row["note"], []).append(_span(row))
+            return spans
+
+        def texts() -> list[tuple[str, str]]:
+            return [(row["note"], text_sha256(row["text"])) for row in _table(self._load, NOTES_CSV)]
+
+        spans = self._readable(SPANS_CSV, by_note) if SPANS_CSV in files else None
+        rows = self._readable(NOTES_CSV, texts) or []
+        # Spans of a note that is not there show that the tables don't belong together.
+        if spans is not None and spans.keys() - {name for name, _ in rows}:
+            spans = None
+        return [(name, sha256, None if spans is None else spans.get(name, [])) for name, sha256 in rows]
+
+    def _notes(self, files: Sequence[str]) -> Iterator[Row]:
+        """Notes of a format that holds their texts, too."""
+        format = FORMATS[self.format]
+        groups, problems = format.group(files)
+        self.extra += [problem.file for problem in problems]
+        for group in groups:
+            for note in format.read_many(group, LoadedFiles(self._load), self._labels):
+                if isinstance(note, NoteError):
+                    self.unreadable += sorted({problem.file for problem in note.problems} - set(self.unreadable))
+                else:
+                    yield note.name, text_sha256(note.text), None if note.spans is None else _bounds(note.spans)
+
+    def _texts(self, files: Sequence[str]) -> Iterator[Row]:
+        """Notes of text files, each perhaps with a file of annotations beside it."""
+        ending = _BESIDE_TEXTS[self.format]
+        texts = {name[:-4] for name in files if name.endswith(".txt")}
+        beside = {name for name in files if ending and name.endswith(f".{ending}") and name.rpartition(".")[0] in texts}
+        self.extra += [name for name in files if not name.endswith(".txt") and name not in beside]
+        for note in sorted(texts):
+            file, annotations = f"{note}.txt", f"{note}.{ending}"
+            sha256 = self._readable(file, partial(self._text_hash, file))
+            if sha256:
+                parts = NoteFiles(note, {"txt": file, ending: annotations})
+                read = partial(self._annotated, parts)
+                yield note, sha256, self._readable(annotations, read) if annotations in beside else None
+
+    def _text_hash(self, file: str) -> str:
+        return text_sha256(self._load(file).decode())
+
+    def _annotated(self, parts: NoteFiles) -> list[tuple[int, int, str]]:
+        parsed = only_note(FORMATS[self.format].read_many(parts, LoadedFiles(self._load), self._labels))
+        return _bounds(parsed.spans or [])
 
 
-def _from_format(files: Sequence[str], load: Load, labels: Collection[str], found: FolderContent) -> Iterator[Row]:
-    """Notes of a format that holds their texts, too."""
-    format = FORMATS[found.format]
-    groups, problems = format.group(files)
-    found.extra += [problem.file for problem in problems]
-    codes = {code: code for code in labels}
-    for group in groups:
-        for note in format.read_many(group, LoadedFiles(load), codes):
-            if isinstance(note, NoteError):
-                found.unreadable += sorted({problem.file for problem in note.problems} - set(found.unreadable))
-                continue
-            spans = None if note.spans is None else [(span.start, span.end, span.label) for span in note.spans]
-            yield note.name, text_sha256(note.text), spans
+def _bounds(spans: Iterable[Span]) -> list[tuple[int, int, str]]:
+    return [(span.start, span.end, span.label) for span in spans]
 
 
-def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], found: FolderContent) -> Iterator[Row]:
-    ending = _BESIDE_TEXTS[found.format]
-    texts = {name[:-4] for name in files if name.endswith(".txt")}
-    beside = {name for name in files if ending and name.endswith(f".{ending}")}
-    codes = {code: code for code in labels}
-    for name in files:
-        known = name[:-4] in texts if name.endswith(".txt") else name in beside and name.rpartition(".")[0] in texts
-        if not known:
-            found.extra.append(name)
-    for note in sorted(texts):
-        file, annotations = f"{note}.txt", f"{note}.{ending}"
-        parts = NoteFiles(note, {"txt": file, ending: annotations})
-
-        def text_hash(file: str = file) -> str:
-            return text_sha256(load(file).decode())
-
-        def annotated(parts: NoteFiles = parts) -> list[tuple[int, int, str]]:
-            parsed = only_note(FORMATS[found.format].read_many(parts, LoadedFiles(load), codes))
-            return [(span.start, span.end, span.label) for span in parsed.spans or []]
-
-        if sha256 := found.readable(file, text_hash):
-            yield note, sha256, found.readable(annotations, annotated) if annotations in beside else None
-
-
-def _said(names: Collection[str], load: Load, read: Callable[[Any], Read]) -> Read | None:
-    """What `release.json` says, which is not signed; None if it doesn't, or is not there."""
-    try:
-        return read(json.loads(load(MANIFEST))) if MANIFEST in names else None
-    except _UNREADABLE:
-        return None
-
-
-def relabeled(names: Collection[str], load: Load) -> list[str] | None:
-    """The written codes, if `release.json` says that labels were written in another way. It is not signed."""
-    return _said(names, load, lambda found: list(map(str, found["labels"]["written"])))
-
-
-def edition_of(names: Collection[str], load: Load) -> str | None:
-    """Which release was exported after which decisions, as `release.json` says; None if there is none to read."""
-    return _said(names, load, lambda found: str(found.get("edition", "")))
-
-
-def manifest_of(names: Collection[str], load: Load) -> dict[str, str]:
-    """The SHA-256 of files by name, as `release.json` lists them; empty without it. It is not signed."""
-    listed = _said(names, load, lambda found: {str(file["name"]): str(file["sha256"]) for file in found["files"]})
-    return listed or {}
+def _format_of(files: Sequence[str], load: Load) -> str:
+    if NOTES_JSONL in files:
+        return "jsonl"
+    if NOTES_CSV in files:
+        return "csv"
+    return detected(files, LoadedFiles(load))

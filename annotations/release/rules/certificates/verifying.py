@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from annotations.formats.notes import NoteError
 from annotations.release.rules.certificates import released_files, signatures
+from annotations.release.rules.certificates.released_files import ReleasedFiles
 from annotations.text.wording import NamedValue, gettext_noop
 from annotations.text.wording import gettext as _
 
@@ -66,8 +67,9 @@ class VerifierKnowledge:
 
 @dataclass
 class Verification:
-    """The result. `content` is empty where the file is not an intact certificate."""
+    """The result. `content` is empty where the file is not an intact certificate. `terms` word the messages."""
 
+    terms: VerifyingTerms = COMMAND
     checks: list[Check] = field(default_factory=list)
     content: dict[str, Any] = field(default_factory=dict)
     fingerprint: str = ""
@@ -76,6 +78,11 @@ class Verification:
     def verified(self) -> bool:
         """Whether no check failed."""
         return all(check.state is not CheckState.FAILED for check in self.checks)
+
+    @property
+    def place(self) -> str:
+        """Where the files are, in words."""
+        return _(self.terms.files)
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON. `key` is the fingerprint of the signer's key."""
@@ -97,24 +104,33 @@ class Verification:
         self.checks.append(Check(code, CheckState.NOT_CHECKED, message))
 
 
-def opened_or_failed(data: bytes, verdict: Verification) -> signatures.SignedCertificate | None:
-    """Open a certificate, and add the check of its signature to the verdict."""
+def verify(
+    data: bytes,
+    known: VerifierKnowledge,
+    files: tuple[Collection[str], released_files.Load] | None = None,
+    words: VerifyingTerms = COMMAND,
+) -> Verification:
+    """Check a certificate (JSON or PDF), and released files (their names, and a function that reads one)."""
+    verdict = Verification(words)
     try:
         opened = signatures.open_certificate(data)
     except signatures.CertificateError as error:
         verdict.failed("signature", str(error))
-        return None
+        return verdict
     verdict.content, verdict.fingerprint = opened.content, opened.fingerprint
     what = _("PDF and the attached JSON are") if opened.is_pdf else _("JSON is")
     verdict.passed("signature", _("The signature is valid: the {what} as signed.", what))
-    return opened
+    _check_certificate(known, verdict)
+    if files is None:
+        verdict.not_checked("notes", _("No released files were given, so the notes were not compared."))
+    else:
+        _check_files(opened.json, data, ReleasedFiles(*files), verdict)
+    return verdict
 
 
-def check_certificate(
-    opened: signatures.SignedCertificate, known: VerifierKnowledge, verdict: Verification, words: VerifyingTerms
-) -> None:
+def _check_certificate(known: VerifierKnowledge, verdict: Verification) -> None:
     """Check the key, the expiry and whether a newer certificate replaces this one."""
-    key = opened.fingerprint
+    key = verdict.fingerprint
     if key in (known.keys or ()):
         verdict.passed("key", _("The certificate is signed by a trusted key: {key}.", key))
     else:
@@ -123,18 +139,17 @@ def check_certificate(
             how = _("Compare this fingerprint with the one that the issuer publishes")
         message = _(
             "The certificate is signed by a key that this instance doesn't know: {key}. {how}, and {trust}.",
-            *(key, how, _(words.trust)),
+            *(key, how, _(verdict.terms.trust)),
         )
         verdict.failed("key", message)
-    _check_expiry(opened.content, known.today, verdict)
-    number = opened.content.get("number")
+    _check_expiry(known.today, verdict)
     if known.superseded_by is not None:
         verdict.failed(
             "superseded",
             _(
                 "Certificate {number} is superseded by certificate {newer} of the same release. Ask the "
                 "issuer for the newer one.",
-                *(number, known.superseded_by),
+                *(verdict.content.get("number"), known.superseded_by),
             ),
         )
     if known.withdrawn:
@@ -146,8 +161,8 @@ def check_certificate(
         verdict.not_checked("superseded", message)
 
 
-def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verification) -> None:
-    written = _within(content, "context").get("expires_on")
+def _check_expiry(today: date, verdict: Verification) -> None:
+    written = _within(verdict.content, "context").get("expires_on")
     if written is None:
         verdict.passed("expiry", _("The certificate has no expiry date."))
         return
@@ -162,39 +177,31 @@ def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verification
         verdict.passed("expiry", _("The certificate is valid until {last}.", last.isoformat()))
 
 
-def check_files(
-    opened: signatures.SignedCertificate,
-    given: Collection[str],
-    load: released_files.Load,
-    verdict: Verification,
-    words: VerifyingTerms,
-    as_given: bytes = b"",
-) -> None:
+def _check_files(own: bytes, as_given: bytes, files: ReleasedFiles, verdict: Verification) -> None:
     """Check that files are exactly the certified notes, and that the issuer signed the list of all other files.
 
-    Compared are names, texts, and spans where the format has them. The certificate itself, which
-    `as_given` has, may lie among the files, or may have been taken from them.
+    Compared are names, texts, and spans where the format has them. The certificate itself, whose JSON is `own` and
+    which `as_given` has, may lie among the files, or may have been taken from them.
     """
-    content = opened.content
-    own = released_files.certificates_among(given, load, opened.json)
-    names = [name for name in given if name not in own]
+    content, given = verdict.content, files
+    certificates = given.certificates(own)
+    files = ReleasedFiles([name for name in given.names if name not in certificates], given.load)
     data = _within(content, "data")
-    if data.get("records") and released_files.MANIFEST not in names:
-        _check_records(opened.fingerprint, data["records"], names, load, verdict, words)
+    if data.get("records") and released_files.MANIFEST not in files.names:
+        _check_records(data["records"], files, verdict)
         return
-    listed = released_files.manifest_of(names, load)
-    unsigned = [name for name in own if name not in listed]
-    own_hashes = {hashlib.sha256(one).hexdigest() for one in (opened.json, as_given)}
-    taken = {name for name, sha256 in listed.items() if sha256 in own_hashes and name not in given}
-    _check_signed(opened.fingerprint, set(given) - set(unsigned), load, verdict, words, taken)
-    if renamed := set(unsigned) - released_files.certificate_names(content):
+    unsigned = {name for name in certificates if name not in files.listed}
+    own_hashes = {hashlib.sha256(one).hexdigest() for one in (own, as_given)}
+    taken = {name for name, sha256 in files.listed.items() if sha256 in own_hashes and name not in given.names}
+    _check_signed(set(given.names) - unsigned, files, taken, verdict)
+    if renamed := unsigned - released_files.certificate_names(content):
         message = _("The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf.")
         verdict.failed("name", message, renamed)
     hashes, notes = _within(data, "hashes"), data.get("notes")
     rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
-    found = released_files.read_released(names, load, [str(rule["label"]) for rule in rules])
+    found = released_files.FolderContent(files, [str(rule["label"]) for rule in rules])
     for code, wrong, message in (
-        ("extra", found.extra, _("The {files} holds files that belong to no released note.", _(words.files))),
+        ("extra", found.extra, _("The {files} holds files that belong to no released note.", verdict.place)),
         ("readable", found.unreadable, _("Some files can't be read.")),
         ("twice", found.twice, _("Some names of notes occur twice.")),
     ):
@@ -203,86 +210,73 @@ def check_files(
     if len(found.names) != notes:
         message = _(
             "The number of notes differs. In the certificate: {notes}; in the {files}: {count}.",
-            *(notes, _(words.files), len(found.names)),
+            *(notes, verdict.place, len(found.names)),
         )
         verdict.failed("notes", message)
     else:
-        verdict.passed(
-            "notes", _("The {files} has as many notes as the certificate covers: {notes}.", _(words.files), notes)
-        )
-    if released_files.edition_of(names, load) not in (None, hashes.get("edition", "")):
+        message = _("The {files} has as many notes as the certificate covers: {notes}.", verdict.place, notes)
+        verdict.passed("notes", message)
+    if files.edition not in (None, hashes.get("edition", "")):
         message = _(
-            "The {files} was exported from another release, or before its findings were decided again.", _(words.files)
+            "The {files} was exported from another release, or before its findings were decided again.", verdict.place
         )
         verdict.failed("edition", message)
     if found.texts == hashes.get("texts"):
         verdict.passed("texts", _("The names and texts of all notes are the certified ones."))
     else:
-        verdict.failed("texts", _("Names or texts of notes differ from the certified ones."), _differing(names, load))
-    _check_spans(found, hashes, names, verdict)
+        verdict.failed("texts", _("Names or texts of notes differ from the certified ones."), _differing(files))
+    _check_spans(found, hashes, files, verdict)
 
 
-def _check_records(
-    fingerprint: str,
-    records: Mapping[str, Any],
-    names: Collection[str],
-    load: released_files.Load,
-    verdict: Verification,
-    words: VerifyingTerms,
-) -> None:
+def _check_records(records: Mapping[str, Any], files: ReleasedFiles, verdict: Verification) -> None:
     """Check that files are among the certified files of records, or a manifest that the key of the certificate signed.
 
     A recipient may have only some of the files.
     """
     certified = {str(one["sha256"]) for one in records["files"]}
     wrong = set[str]()
-    for name in names:
+    for name in files.names:
         stem = name.removesuffix(SIGNED)
-        if name.endswith((RECORDS_MANIFEST, RECORDS_MANIFEST + SIGNED)) and {stem, stem + SIGNED} <= set(names):
+        if stem.endswith(RECORDS_MANIFEST) and {stem, stem + SIGNED} <= set(files.names):
             with suppress(signatures.CertificateError, NoteError):
-                if signatures.check_files_signature(load(stem + SIGNED), load(stem)) == fingerprint:
+                if signatures.check_files_signature(files.load(stem + SIGNED), files.load(stem)) == verdict.fingerprint:
                     continue
             wrong.add(name)
-        elif _sha256(name, load) not in certified:
+        elif files.sha256(name) not in certified:
             wrong.add(name)
-    if wrong or not any(_sha256(name, load) in certified for name in names):
-        message = _("The {files} holds no certified files of records, or others than those.", _(words.files))
+    if wrong or not any(files.sha256(name) in certified for name in files.names):
+        message = _("The {files} holds no certified files of records, or others than those.", verdict.place)
         verdict.failed("records", message, wrong)
     else:
         verdict.passed("records", _("The files of records are the certified ones."))
 
 
-def _check_signed(
-    fingerprint: str,
-    names: Collection[str],
-    load: released_files.Load,
-    verdict: Verification,
-    words: VerifyingTerms,
-    taken: Collection[str],
-) -> None:
-    """Check that the key of the certificate signed the list of files, and that these files are those of the list.
+def _check_signed(names: Collection[str], files: ReleasedFiles, taken: Collection[str], verdict: Verification) -> None:
+    """Check that the key of the certificate signed the list of files, and that `names` are those of the list.
 
     `taken` are files of the list that need not be there.
     """
-    if not {released_files.MANIFEST, released_files.SIGNATURE} <= set(names):
+    own = {released_files.MANIFEST, released_files.SIGNATURE}
+    if not own <= set(names):
         verdict.failed(
             "files",
             _(
                 "The {files} has no signed list of its files ({list} and {signature}), so that anything but the "
                 "certified notes could have been changed. Export the release again.",
-                *(_(words.files), released_files.MANIFEST, released_files.SIGNATURE),
+                *(verdict.place, released_files.MANIFEST, released_files.SIGNATURE),
             ),
         )
         return
     try:
-        signer = signatures.check_files_signature(load(released_files.SIGNATURE), load(released_files.MANIFEST))
+        signed = files.load(released_files.SIGNATURE), files.load(released_files.MANIFEST)
+        signer = signatures.check_files_signature(*signed)
     except (signatures.CertificateError, NoteError) as error:
         verdict.failed("files", str(error))
         return
-    listed = {name: sha256 for name, sha256 in released_files.manifest_of(names, load).items() if name not in taken}
-    others = set(names) - {released_files.MANIFEST, released_files.SIGNATURE}
-    wrong = {name for name in others & set(listed) if _sha256(name, load) != listed[name]} | (others ^ set(listed))
-    if signer != fingerprint:
+    listed = {name: sha256 for name, sha256 in files.listed.items() if name not in taken}
+    others = set(names) - own
+    wrong = {name for name in others & set(listed) if files.sha256(name) != listed[name]} | (others ^ set(listed))
+    if signer != verdict.fingerprint:
         message = _("Another key than that of the certificate signed the list of files: {signer}.", signer)
         verdict.failed("files", message)
     elif wrong:
@@ -292,24 +286,16 @@ def _check_signed(
         verdict.passed("files", _("All files are as the issuer signed them."))
 
 
-def _sha256(name: str, load: released_files.Load) -> str:
-    try:
-        return hashlib.sha256(load(name)).hexdigest()
-    except NoteError:
-        return ""
-
-
 def _check_spans(
-    found: released_files.FolderContent, hashes: Mapping[str, Any], names: Collection[str], verdict: Verification
+    found: released_files.FolderContent, hashes: Mapping[str, Any], files: ReleasedFiles, verdict: Verification
 ) -> None:
-    content = found.content
     if found.format == "text":
         verdict.not_checked("spans", _("Text files have no spans, so that spans can't be compared."))
-    elif content is None:
+    elif found.content is None:
         verdict.failed("spans", _("Some notes have no readable spans."))
-    elif content == hashes.get("content"):
+    elif found.content == hashes.get("content"):
         verdict.passed("spans", _("The spans of all notes are the certified ones."))
-    elif found.relabeled:
+    elif files.codes is not None:
         verdict.not_checked(
             "spans",
             _(
@@ -317,39 +303,19 @@ def _check_spans(
                 "compared."
             ),
         )
-    elif "losses.csv" in names:
+    elif "losses.csv" in files.names:
         message = _("The format could not hold all spans (see losses.csv), so that spans can't be compared.")
         verdict.not_checked("spans", message)
     else:
         verdict.failed("spans", _("The spans differ from the certified ones."))
 
 
-def _differing(names: Collection[str], load: released_files.Load) -> list[str]:
+def _differing(files: ReleasedFiles) -> list[str]:
     """The files that differ from the list in release.json. That list is not signed, so it only helps to find them."""
-    listed = released_files.manifest_of(names, load)
-    changed = [name for name in names if name in listed and hashlib.sha256(load(name)).hexdigest() != listed[name]]
-    return changed + [name for name in listed if name not in names]
+    changed = [name for name in files.names if name in files.listed and files.sha256(name) != files.listed[name]]
+    return changed + [name for name in files.listed if name not in files.names]
 
 
 def _within(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = content.get(key)
     return found if isinstance(found, dict) else {}
-
-
-def verify(
-    data: bytes,
-    known: VerifierKnowledge,
-    files: tuple[Collection[str], released_files.Load] | None = None,
-    words: VerifyingTerms = COMMAND,
-) -> Verification:
-    """Check a certificate (JSON or PDF), and released files (their names, and a function that reads one)."""
-    verdict = Verification()
-    opened = opened_or_failed(data, verdict)
-    if opened is None:
-        return verdict
-    check_certificate(opened, known, verdict, words)
-    if files is None:
-        verdict.not_checked("notes", _("No released files were given, so the notes were not compared."))
-    else:
-        check_files(opened, *files, verdict, words, data)
-    return verdict

@@ -19,7 +19,6 @@ from annotations.release.rules.certificates.content import Content, Risk
 from annotations.release.rules.certificates.statements import LONGEST, key_of, open_risks
 from annotations.release.selectors.audits import audit_result
 from annotations.release.selectors.certificates import certificate_for
-from annotations.release.selectors.releases import open_findings
 from annotations.release.services.batches import retried
 from annotations.release.services.certificates.drafting import (
     ReleaseMeasurements,
@@ -97,6 +96,12 @@ def prospect(release: Release, terms: Terms, actor: User | None) -> Prospect:
     return Prospect(content, _to_accept(release, content))
 
 
+def prospect_without_terms(release: Release, actor: User | None) -> Prospect:
+    """The prospect for somebody who has yet to enter the terms, so that those that lack are not among the risks."""
+    day = release.expires_on or release.created_at.date()
+    return prospect(release, Terms(release.purpose or "–", release.recipient or "–", day), actor)
+
+
 def check_signable(release: Release, *, without_held: bool = False) -> None:
     """Raise ServiceError unless the release can be signed.
 
@@ -124,7 +129,7 @@ def check_signable(release: Release, *, without_held: bool = False) -> None:
             "Choose “Prepare again” on the page of the release, then sign."
         )
         raise ServiceError(message % {"n": release.number}, code="outdated")
-    waiting = 0 if without_held else open_findings(release).count()
+    waiting = 0 if without_held else release.open_findings
     if waiting:
         message = ngettext(
             "%(n)s finding waits for a decision. Decide it, then sign.",

@@ -14,7 +14,6 @@ from annotations.formats.base import OutNote
 from annotations.release.rules.certificates import signatures
 from annotations.release.rules.certificates.content import canonical
 from annotations.release.rules.certificates.pdf import joined, render
-from annotations.release.rules.certificates.released_files import read_released
 from annotations.release.rules.certificates.verifying import CheckState, VerifierKnowledge, verify
 from annotations.text.spans import Span
 from tests.release.rules.certificates.sample import KEY, NOTES, OTHER, PRIVATE, content
@@ -190,11 +189,6 @@ def test_what_was_certified_is_verified(data, format):
     assert states["spans"] is (CheckState.NOT_CHECKED if format == "text" else CheckState.PASSED)
     # The same content and key give the same bytes.
     assert (signatures.signed_json(content(), PRIVATE), signatures.signed_pdf(render(JSON), PRIVATE)) == (JSON, PDF)
-
-
-def test_the_spans_of_released_files_are_counted():
-    found = files("brat")
-    assert read_released(found, found.__getitem__, ["NAME", "DATE"]).spans == 3
 
 
 def test_a_key_that_nobody_vouches_for_is_not_verified():
