@@ -436,6 +436,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "deidreview.storage.StaticFiles"},
 }
+# No page names a file without its hash. Each web server reads the list of all files when it starts.
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 FIXTURES_DIR = SHIPPED / "fixtures"
 DOCS_DIR = SHIPPED / "docs"
 
