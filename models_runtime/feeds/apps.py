@@ -15,6 +15,6 @@ class FeedsConfig(AppConfig):
         title, unit = _("Feed"), _("files")
         job = JobKind(title, "models_runtime.feeds.jobs.run", Can.RELEASE, unit=unit, result="feeds/result.html")
         register({"feed": job})
-        patient_erased.add("models_runtime.feeds.services.erasing.erase_from_feeds")
+        patient_erased.add("models_runtime.feeds.services.delivering.erase_from_feeds")
         relay_steps.add("models_runtime.feeds.services.feeds.look_at_feeds")
         navigation.register(navigation.Entry("release", 15, _("Feeds"), "feeds", Can.RELEASE, frozenset({"feed"})))

@@ -8,8 +8,7 @@ from annotations.jobs.runner import Claim
 from models_runtime.feeds.selectors import feeds_rows
 from models_runtime.feeds.services.delivering import clear, deliver, sweep
 from models_runtime.feeds.services.feeds import check_owner
-from models_runtime.feeds.services.reading import read, route
-from models_runtime.feeds.services.releasing import publish_due, release_ready
+from models_runtime.feeds.services.releasing import publish_due, read, release_ready, route
 from models_runtime.feeds.services.taking import Intake
 from models_runtime.models import Feed
 

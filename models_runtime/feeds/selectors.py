@@ -1,7 +1,7 @@
 """What pages, routes, commands and the relay read about feeds."""
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,20 +18,12 @@ from annotations.core.access import Access
 from annotations.core.authors import gold_sets
 from annotations.core.services import ServiceError
 from annotations.jobs.services.queue import LIVE
-from annotations.models import JobState, Project, RecordSchemaState, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import JobState, Project, RecordSchemaState, Release, ReleasedNote, ReleaseState
+from annotations.models import ReleasedNoteState as NoteState
 from models_runtime.feeds.rules import folders
 from models_runtime.feeds.rules.naming import period_begin
-from models_runtime.models import (
-    Feed,
-    FeedDelta,
-    FeedFile,
-    FeedFileState,
-    FeedNote,
-    FeedNoteState,
-    RunItem,
-    RunItemState,
-    Tombstone,
-)
+from models_runtime.models import Feed, FeedDelta, FeedFile, FeedNote, FeedNoteState, RunItem, RunItemState, Tombstone
+from models_runtime.models import FeedFileState as FileState
 
 
 @dataclass(frozen=True)
@@ -73,8 +65,8 @@ class FeedStatus:
 
 
 STEPS = (
-    FeedFileState.TAKEN, FeedNoteState.IMPORTED, FeedNoteState.READ, FeedNoteState.READY, FeedNoteState.GATE,
-    FeedNoteState.DELIVERING, FeedNoteState.REFUSED, FeedFileState.QUARANTINED, FeedNoteState.RELEASED,
+    FileState.TAKEN, FeedNoteState.IMPORTED, FeedNoteState.READ, FeedNoteState.READY, FeedNoteState.GATE,
+    FeedNoteState.DELIVERING, FeedNoteState.REFUSED, FileState.QUARANTINED, FeedNoteState.RELEASED,
 )  # fmt: skip
 
 
@@ -100,7 +92,7 @@ def status_of(feed: Feed) -> FeedStatus:
         found = rows.order_by().values_list("state").annotate(number=Count("pk"), first=Min("since"))
         for state, number, first in found:
             # Imported files are counted by their notes.
-            if rows.model is FeedNote or state != FeedFileState.IMPORTED:
+            if rows.model is FeedNote or state != FileState.IMPORTED:
                 counted[state] = (number, first)
     deltas = list(feed.deltas.order_by("-pk").values_list("release__number", "certified"))
     return FeedStatus(
@@ -117,7 +109,7 @@ def status_of(feed: Feed) -> FeedStatus:
         steps=[FeedStep(str(one), str(one.label), *counted.get(one, (0, None))) for one in STEPS],
         failed=_failed(feed).count(),
         released=counted.get(FeedNoteState.RELEASED, (0, None))[0],
-        quarantined=counted.get(FeedFileState.QUARANTINED, (0, None))[0],
+        quarantined=counted.get(FileState.QUARANTINED, (0, None))[0],
         withdrawn=feed.tombstones.count(),
         leaks=feed.tombstones.filter(reason=Tombstone.Reason.LEAK).count(),
         releases=[number for number, _certified in deltas],
@@ -132,7 +124,7 @@ def _failed(feed: Feed) -> QuerySet[FeedNote]:
 
 def quarantined(feed: Feed) -> QuerySet[FeedFile]:
     """The files in quarantine, the newest first."""
-    return FeedFile.objects.filter(feed=feed, state=FeedFileState.QUARANTINED).order_by("-since", "-pk")
+    return FeedFile.objects.filter(feed=feed, state=FileState.QUARANTINED).order_by("-since", "-pk")
 
 
 def read_notes(feed: Feed) -> QuerySet[FeedNote]:
@@ -163,6 +155,17 @@ def open_delta(feed: Feed, *, records: bool) -> FeedDelta | None:
     """The part to which notes, or those of records, are added; None where the last one was closed."""
     rows = FeedDelta.objects.filter(feed=feed, closed=False, records=records).select_related("release__job")
     return rows.order_by("pk").first()
+
+
+def withdrawn_deltas(feed: Feed) -> QuerySet[FeedDelta]:
+    """The parts that were withdrawn, and not yet taken back from the outgoing folder."""
+    there = Q(closed=False) | Q(certified__gt=0)
+    return FeedDelta.objects.filter(there, feed=feed, release__state=ReleaseState.WITHDRAWN)
+
+
+def at_work(release: Release) -> bool:
+    """Whether a job prepares the notes of a part now."""
+    return release.state == ReleaseState.PREPARING or bool(release.job and release.job.state in LIVE)
 
 
 def begin_now(feed: Feed) -> Any:
@@ -221,39 +224,37 @@ def _has_files(feed: Feed) -> bool:
 
 
 def _has_rows(feed: Feed) -> bool:
-    notes = FeedNote.objects.filter(feed=feed)
-    busy = feed.run is not None and feed.run.job is not None and feed.run.job.state in LIVE
-    queries: Sequence[QuerySet[Any]] = [
+    queries: list[QuerySet[Any]] = [
         feed.tombstones.filter(cleared_at=None),
-        FeedFile.objects.filter(feed=feed, state=FeedFileState.WITHDRAWN, moved=True),
+        FeedFile.objects.filter(feed=feed, state=FileState.WITHDRAWN, moved=True),
         outdated_records(feed),
         read_notes(feed),
         reviewed_notes(feed),
         due_deltas(feed),
-        feed.deltas.filter(Q(closed=False) | Q(certified__gt=0), release__state=ReleaseState.WITHDRAWN),
-        notes.filter(state=FeedNoteState.DELIVERING),
+        withdrawn_deltas(feed),
+        FeedNote.objects.filter(feed=feed, state=FeedNoteState.DELIVERING),
     ]
-    if any(rows.exists() for rows in queries) or (not busy and unread_notes(feed).exists()):
-        return True
-    return any(_has_release(feed, records=records) for records in (False, True))
+    if not (feed.run and feed.run.job and feed.run.job.state in LIVE):
+        queries.append(unread_notes(feed))
+    return (
+        any(rows.exists() for rows in queries) or _has_release(feed, records=False) or _has_release(feed, records=True)
+    )
 
 
 def _has_release(feed: Feed, *, records: bool) -> bool:
     """Whether something is ready for a part, or a part is ready for something."""
     delta = open_delta(feed, records=records)
     ready = FeedNote.objects.filter(feed=feed, state=FeedNoteState.READY, record=records).exists()
-    if delta is None:
-        return ready
-    release = delta.release
-    if release.state == ReleaseState.PREPARING or (release.job and release.job.state in LIVE):
-        return False
-    return ready or delta.begins != begin_now(feed) or release.state != ReleaseState.PREPARED or undelivered(delta)
+    if delta is None or at_work(delta.release):
+        return ready and delta is None
+    changed = delta.begins != begin_now(feed) or delta.release.state != ReleaseState.PREPARED
+    return ready or changed or undelivered(delta)
 
 
 def undelivered(delta: FeedDelta) -> bool:
     """Whether the outgoing folder lacks a note of a part, or has one otherwise than the part has it now."""
-    done = ReleasedNote.objects.filter(release=delta.release_id, state=ReleasedNoteState.DONE)
+    rows = ReleasedNote.objects.filter(release=delta.release_id)
     there = FeedNote.objects.filter(feed=delta.feed_id, document=OuterRef("document"))
     same = there.filter(state=FeedNoteState.RELEASED, sha256=OuterRef("sha256"))
-    held = ReleasedNote.objects.filter(release=delta.release_id, state=ReleasedNoteState.HELD)
-    return done.filter(~Exists(same)).exists() or held.filter(Exists(there.exclude(path=""))).exists()
+    missing, held = rows.filter(~Exists(same), state=NoteState.DONE), rows.filter(state=NoteState.HELD)
+    return missing.exists() or held.filter(Exists(there.exclude(path=""))).exists()

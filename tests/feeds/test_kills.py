@@ -37,14 +37,14 @@ TAKING = [
     (f"{S}.taking", "Intake._put_aside", AFTER),  # the broken file has a reason
     ("models_runtime.feeds.rules.folders", "Entry.move", BEFORE),  # … which lies in quarantine already
     ("models_runtime.feeds.rules.folders", "Entry.move", AFTER),
-    (f"{S}.reading", "started", AFTER),  # the run is not committed
+    (f"{S}.releasing", "started", AFTER),  # the run is not committed
     ("models_runtime.feeds.jobs", "read", AFTER),  # the run waits for a worker
     ("models_runtime.runs.jobs", "_write", AFTER),  # suggestions are not committed
-    (f"{S}.reading", "_move", AFTER),
+    (f"{S}.releasing", "_move", AFTER),
 ]
 RELEASING = [
-    (f"{S}.reading", "_move", AFTER),
-    (f"{S}.releasing", "start_part", AFTER),  # the part is not committed
+    (f"{S}.releasing", "_move", AFTER),
+    (f"{R}.standing", "start_part", AFTER),  # the part is not committed
     ("models_runtime.feeds.jobs", "release_ready", AFTER),
     (f"{R}.batches", "store_prepared", AFTER),  # the gate's findings are not committed
     (f"{S}.delivering", "_write", BEFORE),  # rows say where the files will lie
@@ -52,10 +52,10 @@ RELEASING = [
     (f"{S}.delivering", "_write", AFTER),
 ]
 CLOSING = [
-    (f"{S}.releasing", "take_out", AFTER),
+    (f"{R}.standing", "take_out", AFTER),
     (f"{R}.standing", "certify", AFTER),  # signed, and no certificate lies there
     ("models_runtime.feeds.rules.folders", "write", AFTER),
-    (f"{S}.releasing", "publish_part", AFTER),  # all lies there, and the part is not closed
+    (f"{R}.standing", "publish_part", AFTER),  # all lies there, and the part is not closed
 ]
 WITHDRAWING = [
     ("models_runtime.feeds.rules.folders", "remove", AFTER),  # the file is gone, and not listed
@@ -66,7 +66,7 @@ RECORDS = [
     (f"{S}.taking", "Intake._make_record_notes", AFTER),  # stored, and the feed's rows are not committed
     ("models_runtime.feeds.jobs", "release_ready", AFTER),
     (f"{S}.delivering", "_records", AFTER),
-    (f"{S}.delivering", "record_path", AFTER),  # the note lies there, its record does not
+    (f"{S}.delivering", "store", AFTER),  # the note lies there, its record does not
 ]
 
 
@@ -133,7 +133,7 @@ def test_kills_at_each_step_lose_nothing_and_do_nothing_twice(world: FeedWorld):
             killed(world, *point)
         world.run()
         assert world.verified("2026-03-02") and Certificate.objects.count() == 1
-        with patch("models_runtime.feeds.services.erasing.clear_soon"):  # a web process that sees no folders
+        with patch("models_runtime.feeds.services.delivering.clear_soon"):  # a web process that sees no folders
             erase_patient(project=world.project, patient_id="P-1", actor=world.mia)
         for point in WITHDRAWING:
             killed(world, *point)

@@ -162,17 +162,9 @@ def write(folder: int, name: str, content: bytes) -> None:
 def remove(folder: int, path: str) -> None:
     """Remove a file of a folder or of a folder in it; nothing if it does not exist."""
     inner, _slash, name = path.rpartition("/")
-    with suppress(FileNotFoundError):
-        if not inner:
-            os.unlink(name, dir_fd=folder)
-            os.fsync(folder)
-            return
-        descriptor = os.open(inner, _FOLDER, dir_fd=folder)
-        try:
-            os.unlink(name, dir_fd=descriptor)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with suppress(FileNotFoundError), opened_inside(folder, inner) as place:
+        os.unlink(name, dir_fd=place)
+        os.fsync(place)
 
 
 def remove_numbered(folder: int, numbers: Collection[int]) -> None:

@@ -5,30 +5,24 @@ A row says where a file will lie before it is written. So an erasure finds every
 
 import hashlib
 import json
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
 
 from django.db import DatabaseError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotations.core.services import ServiceError, hold
 from annotations.jobs.runner import Claim
-from annotations.jobs.services.queue import LIVE
-from annotations.models import Record, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import Project, Record, ReleasedNote, ReleasedNoteState, ReleaseState
 from annotations.records.services.releasing import released_records
 from annotations.release.services.standing import take_out
-from models_runtime.feeds.events import FEED_DELIVERED, FEED_WITHDRAWN
+from models_runtime.feeds.events import FEED_DELIVERED, FEED_WITHDRAWN, FilesDelivered
 from models_runtime.feeds.rules import folders
-from models_runtime.feeds.rules.naming import (
-    QUARANTINE,
-    RECORDS_MANIFEST,
-    TOMBSTONES,
-    record_folder,
-    record_path,
-)
-from models_runtime.feeds.selectors import opened_folder
+from models_runtime.feeds.rules.naming import QUARANTINE, RECORDS_MANIFEST, TOMBSTONES, record_folder, record_path
+from models_runtime.feeds.selectors import at_work, opened_folder, withdrawn_deltas
 from models_runtime.models import Feed, FeedDelta, FeedFile, FeedFileState, FeedNote, FeedNoteState, Tombstone
 
 AT_ONCE: Final = 50
@@ -37,21 +31,24 @@ PUBLISHED: Final = ("release.json", "release.json.sig", "certificate.json", "cer
 State = FeedNoteState
 
 
+def move(rows: QuerySet[FeedNote] | QuerySet[FeedFile], state: str, **values: Any) -> None:
+    """Give notes or files of a feed this state from now on."""
+    rows.update(state=state, since=timezone.now(), **values)
+
+
 def deliver(feed: Feed, claim: Claim) -> int:
     """Bring the outgoing folder up to date with the open part, and return how many files were written.
 
     Notes that are held back again, and those of withdrawn parts, are withdrawn. Raises ServiceError `folder` or `full`.
     """
-    rows = FeedDelta.objects.filter(feed=feed, release__state=ReleaseState.WITHDRAWN)
-    for delta in rows.filter(Q(closed=False) | Q(certified__gt=0)).select_related("release"):
+    for delta in withdrawn_deltas(feed):
         there = FeedNote.objects.filter(feed=feed, document__in=_documents(delta)).exclude(state=State.WITHDRAWN)
         take_back(feed, claim, there, Tombstone.Reason.WITHDRAWN, State.WITHDRAWN)
         _unpublish(feed, delta, claim)
     written = 0
     for delta in FeedDelta.objects.filter(feed=feed, closed=False).select_related("release__job"):
         release = delta.release
-        settled = release.state in (ReleaseState.PREPARED, ReleaseState.SIGNED)
-        if settled and not (release.job and release.job.state in LIVE):
+        if release.state != ReleaseState.WITHDRAWN and not at_work(release):
             held = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.HELD).values("document")
             back = FeedNote.objects.filter(feed=feed, document__in=held).exclude(path="")
             take_back(feed, claim, back, Tombstone.Reason.HELD, State.GATE)
@@ -75,51 +72,49 @@ def _deliver(feed: Feed, delta: FeedDelta, claim: Claim) -> int:
         some = late[at : at + AT_ONCE]
         with claim.fenced():
             for note in some:
-                if note.path and note.path != wanted[note.document_id][0]:
+                path, _sha256 = wanted[note.document_id]
+                if note.path and note.path != path:
                     entomb([note], Tombstone.Reason.HELD)
                 # The hash stays that of the file that lies there, if there is one, until the new one is written.
-                FeedNote.objects.filter(pk=note.pk).update(
-                    state=State.DELIVERING, since=timezone.now(), path=wanted[note.document_id][0]
-                )
+                move(FeedNote.objects.filter(pk=note.pk), State.DELIVERING, path=path)
         _write(feed, delta, claim, [note.pk for note in some])
     return len(late)
 
 
 def _write(feed: Feed, delta: FeedDelta, claim: Claim, ids: list[int]) -> None:
     """Write the files of these notes in one transaction, for which an erasure waits."""
-    with ExitStack() as stack:
-        target = stack.enter_context(opened_folder(feed.target))
-        folder = stack.enter_context(folders.subfolder(target, delta.folder))
-        beside = folder
-        if delta.records:
-            beside = stack.enter_context(folders.subfolder(target, record_folder(delta.folder)))
-        stack.enter_context(claim.fenced())
+    texts: dict[str, bytes] = {}
+    outputs: dict[str, bytes] = {}
+    with claim.fenced():
         hold(feed.project_id)
         notes = FeedNote.objects.select_for_update().filter(pk__in=ids, state=State.DELIVERING)
         path_of = dict(notes.values_list("document_id", "path"))
-        rows = ReleasedNote.objects.filter(
-            release=delta.release_id, document__in=list(path_of), state=ReleasedNoteState.DONE
-        )
-        now, records = timezone.now(), _records(delta, list(path_of)) if delta.records else {}
+        rows = ReleasedNote.objects.filter(release=delta.release_id, state=ReleasedNoteState.DONE, document__in=path_of)
+        records = _records(delta, list(path_of)) if delta.records else {}
         for document, text, sha256 in rows.values_list("document_id", "text", "sha256"):
-            name = path_of[document].rpartition("/")[2]
-            if delta.records and document not in records:
-                _refuse(feed, delta, document)
-                continue
-            folders.write(folder, name, text.encode())
-            record = records.get(document, b"")
-            if record:
-                folders.write(beside, record_path(path_of[document]).rpartition("/")[2], record)
-            FeedNote.objects.filter(feed=feed, document=document).update(
-                state=State.RELEASED, since=now, sha256=sha256, delivered_at=now,
-                record_sha256=hashlib.sha256(record).hexdigest() if record else "",
-            )  # fmt: skip
+            path, about = path_of[document], {"sha256": sha256, "record_sha256": ""}
+            if delta.records:
+                if document not in records:
+                    _refuse(feed, delta, document)
+                    continue
+                outputs[record_path(path).rpartition("/")[2]] = records[document]
+                about["record_sha256"] = hashlib.sha256(records[document]).hexdigest()
+            texts[path.rpartition("/")[2]] = text.encode()
+            done = FeedNote.objects.filter(feed=feed, document=document)
+            move(done, State.RELEASED, delivered_at=timezone.now(), **about)
+        store(feed, delta.folder, texts)
+        if delta.records:
+            store(feed, record_folder(delta.folder), outputs)
+        data: FilesDelivered = {"feed": feed.pk, "release": delta.release.number, "delivered": len(rows)}
+        FEED_DELIVERED.record(actor=feed.created_by, project_id=feed.project_id, data=data)
+
+
+def store(feed: Feed, name: str, files: Mapping[str, bytes]) -> None:
+    """Write files to a folder of the outgoing one, by their names. Raises ServiceError `folder` or `full`."""
+    with opened_folder(feed.target) as target, folders.subfolder(target, name) as folder:
+        for file, content in files.items():
+            folders.write(folder, file, content)
         folders.sync(folder)
-        folders.sync(beside)
-        FEED_DELIVERED.record(
-            actor=feed.created_by, project_id=feed.project_id,
-            data={"feed": feed.pk, "release": delta.release.number, "delivered": len(rows)},
-        )  # fmt: skip
 
 
 def _records(delta: FeedDelta, documents: list[int]) -> dict[int, bytes]:
@@ -134,9 +129,7 @@ def _refuse(feed: Feed, delta: FeedDelta, document: int) -> None:
     """Take a record out of its part for good, since an identifier stands in a field that passes."""
     take_out(release=delta.release, only=[document])
     Record.objects.filter(document=document).update(release=None)
-    FeedNote.objects.filter(feed=feed, document=document).update(
-        state=State.REFUSED, since=timezone.now(), path="", sha256=""
-    )
+    move(FeedNote.objects.filter(feed=feed, document=document), State.REFUSED, path="", sha256="")
 
 
 def take_back(
@@ -147,25 +140,23 @@ def take_back(
     if not found:
         return
     with claim.fenced():
-        entomb([note for note in found if note.path], reason)
-        FeedNote.objects.filter(pk__in=[note.pk for note in found]).update(
-            state=state, since=timezone.now(), path="", sha256="", delivered_at=None
-        )
-        FEED_WITHDRAWN.record(
-            actor=feed.created_by, project_id=feed.project_id, data={"feed": feed.pk, "withdrawn": len(found)}
-        )
+        entomb(found, reason)
+        rows = FeedNote.objects.filter(pk__in=[note.pk for note in found])
+        move(rows, state, path="", sha256="", delivered_at=None)
+        data: FilesDelivered = {"feed": feed.pk, "withdrawn": len(found)}
+        FEED_WITHDRAWN.record(actor=feed.created_by, project_id=feed.project_id, data=data)
 
 
 def entomb(notes: Iterable[FeedNote], reason: Tombstone.Reason) -> None:
-    """Make the rows by which the files of these notes are removed, and listed as withdrawn."""
-    Tombstone.objects.bulk_create(
-        Tombstone(feed_id=note.feed_id, path=path, sha256=sha256, delivered_at=note.delivered_at, reason=reason)
-        for note in notes
-        for path, sha256 in [
-            (note.path, note.sha256),
-            *([(record_path(note.path), note.record_sha256)] if note.record else []),
-        ]
-    )
+    """Make the rows by which the delivered files of these notes are removed, and listed as withdrawn."""
+    made = []
+    for note in notes:
+        files = {note.path: note.sha256} if note.path else {}
+        if files and note.record:
+            files[record_path(note.path)] = note.record_sha256
+        of_note = partial(Tombstone, feed_id=note.feed_id, delivered_at=note.delivered_at, reason=reason)
+        made += [of_note(path=path, sha256=sha256) for path, sha256 in files.items()]
+    Tombstone.objects.bulk_create(made)
 
 
 def _unpublish(feed: Feed, delta: FeedDelta, claim: Claim) -> None:
@@ -223,6 +214,24 @@ def clear_soon(feeds: Iterable[int]) -> None:
     for feed in Feed.objects.filter(pk__in=list(feeds)):
         with suppress(ServiceError, DatabaseError):
             clear(feed)
+
+
+def erase_from_feeds(*, project: Project, notes: Collection[int], patient: str, **about: object) -> None:
+    """Withdraw what was delivered of erased notes, and forget the names of their files.
+
+    A hook (annotations.core.hooks.patient_erased). The keyed hash of a file stays, so that the same file is not taken
+    again: it is removed from the incoming folder. The patient's files in quarantine are removed, too.
+    """
+    found = list(FeedNote.objects.filter(feed__project=project, document__in=list(notes)))
+    entomb(found, Tombstone.Reason.ERASED)
+    own = Q(pk__in={note.file_id for note in found})
+    if patient:
+        own |= Q(patient=patient)
+    files = FeedFile.objects.filter(own, feed__project=project)
+    feeds = {note.feed_id for note in found} | set(files.values_list("feed_id", flat=True))
+    move(files, FeedFileState.WITHDRAWN, name="", patient="", detail="", problems=[])
+    if feeds:
+        transaction.on_commit(partial(clear_soon, sorted(feeds)), robust=True)
 
 
 def sweep(feed: Feed) -> None:

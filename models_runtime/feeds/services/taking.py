@@ -13,7 +13,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -34,6 +33,7 @@ from models_runtime.feeds.rules import folders
 from models_runtime.feeds.rules.folders import Entry
 from models_runtime.feeds.rules.naming import PATIENTS, QUARANTINE, FileKind, kind_of, quarantined_name
 from models_runtime.feeds.selectors import opened_folder, outdated_records
+from models_runtime.feeds.services.delivering import move
 from models_runtime.models import Feed, FeedFile, FeedFileState, FeedNote, FeedNoteState
 from models_runtime.models import QuarantineReason as Reason
 
@@ -173,7 +173,7 @@ class Intake:
             if refused:
                 self._put_aside(row, Reason.RECORDS, "", problems=refused)
             else:
-                FeedFile.objects.filter(pk=row.pk, state=State.TAKEN).update(state=State.IMPORTED, since=timezone.now())
+                move(FeedFile.objects.filter(pk=row.pk, state=State.TAKEN), State.IMPORTED)
         row.refresh_from_db()
 
     def _make_record_notes(self, row: FeedFile, stored: Mapping[int, str]) -> list[dict[str, str]]:
@@ -222,11 +222,11 @@ class Intake:
             same = FeedNote.objects.filter(pk=note.pk)
             with self._claim.fenced():
                 if taken.record is None:
-                    same.update(state=FeedNoteState.REFUSED, since=timezone.now())
+                    move(same, FeedNoteState.REFUSED)
                     continue
                 new = Record.objects.get(pk=taken.record)
                 state = FeedNoteState.IMPORTED if new.has_text else FeedNoteState.READY
-                same.update(document=new.document_id, state=state, run=None, since=timezone.now())
+                move(same, state, document=new.document_id, run=None)
             delete_note(project=self._feed.project, note=note.document_id, actor=self._feed.created_by)
 
     @staticmethod
@@ -261,7 +261,7 @@ class Intake:
             refused = next(iter(report["refused"]), {"message": _("The file has no note."), "code": "empty"})
             raise ServiceError(refused["message"], code=refused["code"])
         FeedNote.objects.bulk_create(made, batch_size=500)
-        FeedFile.objects.filter(pk=row.pk, state=State.TAKEN).update(state=State.IMPORTED, since=timezone.now())
+        move(FeedFile.objects.filter(pk=row.pk, state=State.TAKEN), State.IMPORTED)
 
     def _is_reviewed(self, document: int) -> bool:
         """Whether people review a note: drawn by a keyed hash, so that nobody can choose which."""
@@ -286,8 +286,7 @@ class Intake:
         with folders.subfolder(folder, QUARANTINE) as quarantine:
             folders.write(quarantine, f"{name}.reason.json", json.dumps(about, ensure_ascii=False).encode() + b"\n")
             entry.move(quarantine, name)
-        with transaction.atomic():
-            self._claim.fence()
+        with self._claim.fenced():
             FeedFile.objects.filter(pk=row.pk, state=State.QUARANTINED).update(moved=True)
 
 
