@@ -157,9 +157,8 @@ def asked_for(given: dict[str, Any]) -> tuple[Params, Server]:
     try:
         params = read_params(given, settings.LLM_SERVERS)
     except ValueError as error:
-        raise ServiceError(
-            _("This worker can't use the language model. %(error)s") % {"error": error}, code="server"
-        ) from error
+        message = _("This worker can't use the language model. %(error)s")
+        raise ServiceError(message % {"error": error}, code="server") from error
     return params, settings.LLM_SERVERS[params.server]
 
 

@@ -180,13 +180,11 @@ def good_model_name(name: str) -> str:
     """Return the name without surrounding white space. Raises ServiceError if it is invalid or reserved."""
     name = good_name(name)
     if not name or len(name) > LONGEST:
-        raise ServiceError(
-            _("The name of a model must have 1 to %(longest)s characters.") % {"longest": LONGEST}, code="name"
-        )
+        message = _("The name of a model must have 1 to %(longest)s characters.")
+        raise ServiceError(message % {"longest": LONGEST}, code="name")
     if name in (*registry.BACKENDS, registry.ENSEMBLE, *registry.SET_UP) or name.startswith(("model:", "run:")):
-        raise ServiceError(
-            _("“%(name)s” is reserved for a backend or a run. Choose another name.") % {"name": name}, code="name"
-        )
+        message = _("“%(name)s” is reserved for a backend or a run. Choose another name.")
+        raise ServiceError(message % {"name": name}, code="name")
     return name
 
 

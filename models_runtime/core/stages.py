@@ -159,9 +159,8 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], par
     run = rows.filter(author__name=word).first()
     if run is None:
         choices = ", ".join(each.author.name for each in usable_runs(project)) or _("none yet")
-        raise _refused(
-            _("There is no run “%(name)s”. Runs to learn from: %(choices)s.") % {"name": word[:80], "choices": choices}
-        )
+        message = _("There is no run “%(name)s”. Runs to learn from: %(choices)s.")
+        raise _refused(message % {"name": word[:80], "choices": choices})
     if run.job is None or run.job.state != JobState.DONE:
         raise _refused(_("The run “%(name)s” is not finished. Wait until it ends.") % {"name": word})
     if not _shows_doubt(run):

@@ -302,9 +302,8 @@ class InjectForm(forms.Form):
         if not file:
             return []
         if file.size > MOST_BYTES:
-            raise ValidationError(
-                _("The file has more than %(most)s. Split it.") % {"most": filesizeformat(MOST_BYTES)}
-            )
+            message = _("The file has more than %(most)s. Split it.")
+            raise ValidationError(message % {"most": filesizeformat(MOST_BYTES)})
         try:
             return terms_in(self.project, file.read().decode(), f"“{file.name}”")
         except UnicodeDecodeError:

@@ -166,9 +166,8 @@ def _backend(row: Run) -> Backend | CombinedBackend:
     if threshold is None:
         return backend
     if isinstance(backend, CombinedBackend) or not isinstance(backend, GivesMarginals):
-        raise ServiceError(
-            _("This backend gives no probabilities of labels. Start a run without a threshold."), code="threshold"
-        )
+        message = _("This backend gives no probabilities of labels. Start a run without a threshold.")
+        raise ServiceError(message, code="threshold")
     return ThresholdBackend(backend, threshold)
 
 

@@ -170,9 +170,8 @@ def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> P
     The given `preset` names a printed prompt, which decides on template, strategy and language.
     """
     if not servers:
-        raise ValueError(
-            _("No language model is available. The administrator can list servers in DEIDREVIEW_LLM_SERVERS.")
-        )
+        message = _("No language model is available. The administrator can list servers in DEIDREVIEW_LLM_SERVERS.")
+        raise ValueError(message)
     server = servers[_one_of(_("server"), given.get("server") or next(iter(servers)), servers)]
     if given.get("preset"):
         preset = _one_of(_("printed prompt"), given["preset"], presets_of(STRATEGIES))

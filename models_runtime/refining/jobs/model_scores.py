@@ -112,9 +112,8 @@ def store(found: ModelComparison, actor: User | None) -> dict[str, Any]:
     held = Release.objects.select_for_update(of=("self",)).get(pk=found.release.pk)
     check_state(held)
     if held.revision != found.release.revision:
-        raise ServiceError(
-            _("Notes of this release have changed meanwhile, so nothing was stored. Compare again."), code="changed"
-        )
+        message = _("Notes of this release have changed meanwhile, so nothing was stored. Compare again.")
+        raise ServiceError(message, code="changed")
     measures = held.figures.get("surrogates") or {}
     measures.pop("f1_dropped", None)
     held.figures = held.figures | {"surrogates": measures | {"f1": figures}}
@@ -130,11 +129,9 @@ def store(found: ModelComparison, actor: User | None) -> dict[str, Any]:
 def check_state(release: Release) -> None:
     """Raise ServiceError `state` unless the release is prepared and nobody has signed it."""
     if release.state != ReleaseState.PREPARED:
-        raise ServiceError(
-            _("Release %(number)d is %(state)s. Only a prepared release that nobody has signed can be measured.")
-            % {"number": release.number, "state": release.get_state_display().lower()},
-            code="state",
-        )
+        message = _("Release %(number)d is %(state)s. Only a prepared release that nobody has signed can be measured.")
+        about = {"number": release.number, "state": release.get_state_display().lower()}
+        raise ServiceError(message % about, code="state")
 
 
 def _loaded(project: Project, spec: str) -> tuple[Backend, str]:
@@ -146,9 +143,8 @@ def _loaded(project: Project, spec: str) -> tuple[Backend, str]:
     except (BackendError, LookupError) as error:
         raise ServiceError(str(error), code="backend") from error
     if not hasattr(backend, "predict"):
-        raise ServiceError(
-            _("The backend “%(name)s” reads patients, not texts. Choose another one.") % {"name": spec}, code="backend"
-        )
+        message = _("The backend “%(name)s” reads patients, not texts. Choose another one.")
+        raise ServiceError(message % {"name": spec}, code="backend")
     return backend, wanted.stem
 
 

@@ -76,9 +76,8 @@ def _entered(token: ApiToken, slug: str, *, changes: bool) -> Access:
     if changes and token.scope != Scope.MANAGE:
         raise ServiceError(_("This tool needs a token with the scope “manage”."), code="scope")
     if not found.project.mcp_clients:
-        raise ServiceError(
-            _("This project lets no MCP client read notes. A manager can allow it on the page “Settings”."), code="mcp"
-        )
+        message = _("This project lets no MCP client read notes. A manager can allow it on the page “Settings”.")
+        raise ServiceError(message, code="mcp")
     return found
 
 

@@ -85,11 +85,9 @@ def _rules(project: Project, wanted: Sequence[str], *, bare: bool) -> list[str]:
     choices = [ALL, *InjectionRule, *sorted(systemic), LOG]
     unknown = sorted(names.difference(choices))
     if unknown or (bare and not names):
-        raise ServiceError(
-            _("Choose rules from: %(choices)s. Unknown: %(unknown)s.")
-            % {"choices": ", ".join(choices), "unknown": ", ".join(unknown) or _("none is named")},
-            code="rules",
-        )
+        message = _("Choose rules from: %(choices)s. Unknown: %(unknown)s.")
+        about = {"choices": ", ".join(choices), "unknown": ", ".join(unknown) or _("none is named")}
+        raise ServiceError(message % about, code="rules")
     if LOG in names and not has_rejections(project):
         message = _("The decision log has no rejected suggestion yet. Review a run first, or leave out the rule “log”.")
         raise ServiceError(message, code="log")
@@ -98,11 +96,9 @@ def _rules(project: Project, wanted: Sequence[str], *, bare: bool) -> list[str]:
     others = [rule for rule in choices[len(InjectionRule) + 1 :] if rule in names or (ALL in names and rule != LOG)]
     possible = [*(str(rule) for rule in asked if rule not in lacking), *others]
     if lacking and (ALL not in names or (bare and not possible)):
-        raise ServiceError(
-            _("These rules need labels that the project lacks: %(rules)s. Choose other rules.")
-            % {"rules": "; ".join(f"{rule} ({', '.join(kinds)})" for rule, kinds in lacking.items())},
-            code="rules",
-        )
+        message = _("These rules need labels that the project lacks: %(rules)s. Choose other rules.")
+        about = {"rules": "; ".join(f"{rule} ({', '.join(kinds)})" for rule, kinds in lacking.items())}
+        raise ServiceError(message % about, code="rules")
     return possible
 
 
@@ -208,9 +204,8 @@ def accept_cluster(*, project: Project, name: str, seed: int, actor: User | None
         there = SystemicError.objects.filter(project=project, name=name, label=one.label).first()
         if there and _places(one) == _stored(there):
             return there
-        raise ServiceError(
-            _("There is a systemic error “%(name)s” already. Choose another name.") % {"name": name}, code="exists"
-        ) from error
+        message = _("There is a systemic error “%(name)s” already. Choose another name.")
+        raise ServiceError(message % {"name": name}, code="exists") from error
     return row
 
 
@@ -220,11 +215,8 @@ def remove_systemic(*, project: Project, name: str, actor: User | None) -> None:
         row = SystemicError.objects.select_for_update().filter(project=project, name=name).first()
         if row is None:
             known = SystemicError.objects.filter(project=project).order_by("name").values_list("name", flat=True)
-            raise ServiceError(
-                _("There is no systemic error “%(name)s”. Accepted: %(known)s.")
-                % {"name": name[:40], "known": ", ".join(known) or _("none yet")},
-                code="name",
-            )
+            message = _("There is no systemic error “%(name)s”. Accepted: %(known)s.")
+            raise ServiceError(message % {"name": name[:40], "known": ", ".join(known) or _("none yet")}, code="name")
         events.SYSTEMIC_REMOVED.record(actor=actor, project_id=project.pk, data={"systemic": row.pk})
         row.delete()
 

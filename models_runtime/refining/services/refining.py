@@ -198,9 +198,8 @@ def _source(project: Project, name: str) -> Author:
     found = rows.filter(name=name).first()
     if found is None:
         known = ", ".join(rows.order_by("pk").values_list("name", flat=True)) or _("none yet")
-        raise ServiceError(
-            _("There is no run “%(name)s”. Runs: %(known)s.") % {"name": name, "known": known}, code="run"
-        )
+        message = _("There is no run “%(name)s”. Runs: %(known)s.")
+        raise ServiceError(message % {"name": name, "known": known}, code="run")
     return found
 
 
@@ -213,9 +212,8 @@ def _gold(project: Project, source: Author, number: int | None, *, needed: bool)
         return injected.gold_version
     newest = next((version for version in versions(project) if version.span_count), None)
     if newest is None and needed:
-        raise ServiceError(
-            _("Examples need gold. This project has no frozen gold version. Freeze one first."), code="gold"
-        )
+        message = _("Examples need gold. This project has no frozen gold version. Freeze one first.")
+        raise ServiceError(message, code="gold")
     return newest
 
 

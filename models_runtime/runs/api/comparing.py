@@ -119,9 +119,8 @@ def read_strategies(request: ApiRequest, access: Access, wanted: Query[Strategie
     if version is None:
         raise Http404("This version does not exist.")
     if wanted.split not in ("", *Split):
-        raise invalid(
-            ("split", _("There is no such split. Choose one of: %(choices)s.") % {"choices": ", ".join(Split)})
-        )
+        message = _("There is no such split. Choose one of: %(choices)s.")
+        raise invalid(("split", message % {"choices": ", ".join(Split)}))
     if wanted.language not in ("", *note_languages(access.project)):
         raise invalid(("language", _("This project has no notes in this language.")))
     found = comparing.compared_strategies(

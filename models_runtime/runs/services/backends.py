@@ -53,15 +53,13 @@ def chosen(project: Project, spec: str) -> ChosenBackend:
     Raises ServiceError, with the choices or the missing labels in its message.
     """
     if spec == registry.ENSEMBLE:
-        raise ServiceError(
-            _("An ensemble needs members. Choose them on the page “Combine”, or with --members."), code="members"
-        )
+        message = _("An ensemble needs members. Choose them on the page “Combine”, or with --members.")
+        raise ServiceError(message, code="members")
     if spec == registry.LLM:
         raise ServiceError(_("A language model needs a server and a model. Choose both."), code="llm")
     if spec in registry.EXTERNAL:
-        raise ServiceError(
-            _("Choose a model of this type and a project label for each of its labels."), code="pipeline"
-        )
+        message = _("Choose a model of this type and a project label for each of its labels.")
+        raise ServiceError(message, code="pipeline")
     if spec == registry.KNOWN:
         check_known(project)
     if spec in registry.BACKENDS:
@@ -179,10 +177,8 @@ def _threshold(choice: ChosenBackend, wanted: ThresholdGoal) -> float:
     found = (for_recall if figure == "recall" else for_precision)(points, value)
     if found is None or found["threshold"] is None:
         best = max((each[figure] or 0.0 for each in points if each["threshold"]), default=0.0)  # type: ignore[literal-required]  # one of two keys
-        raise _refused(
-            _("No threshold of “%(name)s” reaches this %(figure)s on held-out notes. The highest is %(best)s.")
-            % {"name": choice.stem, "figure": _(figure), "best": f"{best:.4f}"}
-        )
+        message = _("No threshold of “%(name)s” reaches this %(figure)s on held-out notes. The highest is %(best)s.")
+        raise _refused(message % {"name": choice.stem, "figure": _(figure), "best": f"{best:.4f}"})
     return found["threshold"]
 
 

@@ -59,9 +59,8 @@ def opened(target: Path, about: Mapping[str, Any]) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ServiceError(
-                _("Another command is writing to %(folder)s. Wait until it ends.") % {"folder": target}, code="target"
-            ) from None
+            message = _("Another command is writing to %(folder)s. Wait until it ends.")
+            raise ServiceError(message % {"folder": target}, code="target") from None
         try:
             _check(target, about)
         except ServiceError:
@@ -77,9 +76,8 @@ def _check(target: Path, about: Mapping[str, Any]) -> None:
         earlier = json.loads(path.read_text())
     except FileNotFoundError:
         if any(one.name != LOCK and one not in halves for one in target.iterdir()):
-            raise ServiceError(
-                _("The folder %(folder)s holds other files. Choose an empty one.") % {"folder": target}, code="target"
-            ) from None
+            message = _("The folder %(folder)s holds other files. Choose an empty one.")
+            raise ServiceError(message % {"folder": target}, code="target") from None
         _write(path, json.dumps(about, indent=1).encode())
         earlier = json.loads(json.dumps(about))
     except ValueError:

@@ -153,11 +153,9 @@ def _files(source: Path, id_column: str, text_column: str) -> list[Path]:
             (text_column, _is_text, _("texts")),
         ):
             if name not in schema.names:
-                raise ServiceError(
-                    _("%(path)s has no column “%(name)s”. Its columns: %(choices)s.")
-                    % {"path": path, "name": name, "choices": ", ".join(schema.names)},
-                    code="columns",
-                )
+                message = _("%(path)s has no column “%(name)s”. Its columns: %(choices)s.")
+                about = {"path": path, "name": name, "choices": ", ".join(schema.names)}
+                raise ServiceError(message % about, code="columns")
             if not fits(schema.field(name).type):
                 raise ServiceError(
                     _("%(path)s: the column “%(name)s” must hold %(wanted)s, not %(type)s. Choose another column.")
@@ -171,18 +169,15 @@ def _schema(path: Path) -> pyarrow.Schema:
     try:
         return parquet.read_schema(path)
     except FileNotFoundError:
-        raise ServiceError(
-            _("There is no file or folder %(path)s. Check its name.") % {"path": path}, code="source"
-        ) from None
+        message = _("There is no file or folder %(path)s. Check its name.")
+        raise ServiceError(message % {"path": path}, code="source") from None
     except pyarrow.ArrowInvalid:
         message = _("%(path)s is not a Parquet file. Choose a Parquet file, or a folder of Parquet files.")
         raise ServiceError(message % {"path": path}, code="source") from None
     except OSError as error:
-        raise ServiceError(
-            _("%(path)s can't be read (%(reason)s). Check its permissions.")
-            % {"path": path, "reason": error.strerror or type(error).__name__},
-            code="source",
-        ) from None
+        message = _("%(path)s can't be read (%(reason)s). Check its permissions.")
+        about = {"path": path, "reason": error.strerror or type(error).__name__}
+        raise ServiceError(message % about, code="source") from None
 
 
 def _is_text(kind: pyarrow.DataType) -> bool:

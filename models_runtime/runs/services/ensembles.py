@@ -271,9 +271,8 @@ def review_together(*, project: Project, runs: Sequence[str], actor: User | None
         message = _("Each run can be chosen only once. Remove the duplicates of: %(choices)s.")
         raise ServiceError(message % {"choices": ", ".join(twice)}, code="runs")
     if not LEAST <= len(names) <= MOST:
-        raise ServiceError(
-            _("Choose %(least)s to %(most)s runs to review together.") % {"least": LEAST, "most": MOST}, code="runs"
-        )
+        message = _("Choose %(least)s to %(most)s runs to review together.")
+        raise ServiceError(message % {"least": LEAST, "most": MOST}, code="runs")
     voters = sorted((run_voter(project, word) for word in names), key=lambda voter: voter.number)
     authors = [voter.number for voter in voters]
     missing = left_out(project, authors)

@@ -73,9 +73,8 @@ def map_placeholders(*, run: Run, labels: Mapping[str, str], actor: User | None)
         _accepted, ids = accepted_labels(run.project)
         for code in filter(None, labels.values()):
             if code not in ids:
-                raise ServiceError(
-                    _("This project has no label “%(code)s”. Choose from the list.") % {"code": code}, code="label"
-                )
+                message = _("This project has no label “%(code)s”. Choose from the list.")
+                raise ServiceError(message % {"code": code}, code="label")
         notes = in_batches(_with_unmapped(held).defer("text"), BATCH)
         count = sum(_map_batch(held, batch, labels, ids) for batch in notes)
         held.params["mapped"] = (held.params.get("mapped") or {}) | dict(labels)
@@ -248,11 +247,9 @@ def prompt_of(task: str, language: str, labels: Sequence[prompts.LabelWord], pre
     A preset decides on the language. Raises ServiceError `preset` for one that isn't for the task.
     """
     if preset and preset not in prompts.presets_of([task]):
-        raise ServiceError(
-            _("There is no printed prompt “%(name)s” for these rules or this method. Choose one of: %(choices)s.")
-            % {"name": preset[:80], "choices": ", ".join(prompts.presets_of([task])) or _("none")},
-            code="preset",
-        )
+        message = _("There is no printed prompt “%(name)s” for these rules or this method. Choose one of: %(choices)s.")
+        about = {"name": preset[:80], "choices": ", ".join(prompts.presets_of([task])) or _("none")}
+        raise ServiceError(message % about, code="preset")
     template = prompts.printed(preset) if preset else ""
     language = prompts.PRESETS[preset].language if preset else language
     prompt = prompts.system_prompt(task, language, labels, template)

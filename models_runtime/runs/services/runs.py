@@ -257,9 +257,8 @@ def rename_run(*, run: Run, name: str, actor: models.User | None) -> Run:
     """
     name = good_name(name)
     if not name or len(name) > LONGEST_NAME:
-        raise ServiceError(
-            _("Enter a name of at most %(most)d characters for the run.") % {"most": LONGEST_NAME}, code="name"
-        )
+        message = _("Enter a name of at most %(most)d characters for the run.")
+        raise ServiceError(message % {"most": LONGEST_NAME}, code="name")
     exists = _("A run named “%(name)s” already exists. Choose another name.") % {"name": name}
     with locked(run.project, exists):  # Starting a job or a release locks the project too.
         author = models.Author.objects.select_for_update().get(pk=run.author_id)
@@ -277,9 +276,8 @@ def _check_unused(author: models.Author) -> None:
     spec = f"run:{author.name}"
     for params in models.Job.objects.filter(project=author.project_id, state__in=LIVE).values_list("params", flat=True):
         if spec in specs_of(str(params.get("set", ""))):
-            raise ServiceError(
-                _("A job is using this run by its name. Wait until the job ends, or cancel it."), code="live"
-            )
+            message = _("A job is using this run by its name. Wait until the job ends, or cancel it.")
+            raise ServiceError(message, code="live")
     for number, named in models.Release.objects.filter(project=author.project_id).values_list("number", "set_spec"):
         if spec in specs_of(named):
             message = _("Release %(number)d names this run, also in its certificate. The run keeps its name.")

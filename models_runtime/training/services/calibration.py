@@ -255,9 +255,8 @@ def apart(content: IO[bytes]) -> Iterator[tuple[IO[bytes], list[CarriedCalibrati
         try:
             carried = from_text(text)
         except BadCalibration as error:
-            raise ServiceError(
-                _("This file can't be used: its calibration can't be read. Download the model again."), code="format"
-            ) from error
+            message = _("This file can't be used: its calibration can't be read. Download the model again.")
+            raise ServiceError(message, code="format") from error
         yield copy, carried
 
 

@@ -53,9 +53,8 @@ def named_embeddings(project: Project, chosen: Mapping[str, Value], *, base: boo
         message = _("A training that starts from a model can't add a language model. Leave the language model empty.")
         raise ServiceError(message, code=LANGUAGE_MODEL.key)
     if base and named:
-        raise ServiceError(
-            _("A starting model brings its own embeddings. Leave the embeddings empty."), code="embeddings"
-        )
+        message = _("A starting model brings its own embeddings. Leave the embeddings empty.")
+        raise ServiceError(message, code="embeddings")
     if language_model:
         wanted = wanted_language_model(project, language_model)
         return {"embeddings": [wanted], "settings": {**chosen, LANGUAGE_MODEL.key: wanted["name"]}}
@@ -125,11 +124,8 @@ def wanted_run(
     kind = trainable_kind(backend)
     if not kind.self_trains:
         able = ", ".join(_(each.title) for each in TRAINABLE.values() if each.self_trains)
-        raise ServiceError(
-            _("%(title)s can't learn from labels of a run. Leave out self-training, or choose one of: %(able)s.")
-            % {"title": _(kind.title), "able": able},
-            code=SELF_TRAINING,
-        )
+        message = _("%(title)s can't learn from labels of a run. Leave out self-training, or choose one of: %(able)s.")
+        raise ServiceError(message % {"title": _(kind.title), "able": able}, code=SELF_TRAINING)
     run = chosen_run(project, name.strip(), versions, params)
     return {"run": run.pk, "name": run.author.name}
 

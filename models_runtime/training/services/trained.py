@@ -183,13 +183,11 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ServiceError(
-            _("%(path)s already exists. Nothing was written. Choose a new file name.") % {"path": path}, code="file"
-        ) from None
+        message = _("%(path)s already exists. Nothing was written. Choose a new file name.")
+        raise ServiceError(message % {"path": path}, code="file") from None
     except OSError as error:
-        raise ServiceError(
-            _("%(path)s can't be written (%(reason)s).") % {"path": path, "reason": error.strerror}, code="file"
-        ) from None
+        message = _("%(path)s can't be written (%(reason)s).")
+        raise ServiceError(message % {"path": path, "reason": error.strerror}, code="file") from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(content_of(model, stored).chunks)
@@ -225,9 +223,8 @@ def retire_model(*, model: TrainedModel, actor: User | None) -> TrainedModel:
         if row.state == State.RETIRED:
             return row
         if row.state == State.TRAINING:
-            raise ServiceError(
-                _("This model is still being trained. Cancel the training or wait until it ends."), code="live"
-            )
+            message = _("This model is still being trained. Cancel the training or wait until it ends.")
+            raise ServiceError(message, code="live")
         if row.stored_file_id is not None:
             StoredFile.objects.filter(pk=row.stored_file_id).delete()
         row.state, row.retired_at, row.stored_file = State.RETIRED, timezone.now(), None

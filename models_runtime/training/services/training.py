@@ -169,11 +169,8 @@ def _params(project: Project, settings: TrainingSettings) -> TrainingParams:
         message = _("%(title)s has no language pre-training. Set its epochs to 0, or choose one of: %(able)s.")
         raise ServiceError(message % {"title": kind.title, "able": able}, code="adapt")
     if settings.refit and not kind.predicts:
-        raise ServiceError(
-            _("%(title)s can't be refitted, because no F1 on held-out notes chooses its epochs. Leave out refit.")
-            % {"title": _(kind.title)},
-            code="refit",
-        )
+        message = _("%(title)s can't be refitted, because no F1 on held-out notes chooses its epochs. Leave out refit.")
+        raise ServiceError(message % {"title": _(kind.title)}, code="refit")
     if settings.grouping and not kind.grouped:
         message = _("%(title)s doesn't group sentences. Leave the number of sentences empty.")
         raise ServiceError(message % {"title": kind.title}, code="grouping")
@@ -247,11 +244,9 @@ def chosen_versions(project: Project, words: Sequence[str], actor: User | None) 
         version = GoldVersion.objects.select_related("project__label_set").filter(project=lender, number=wanted).first()
         if version is None:
             numbers = lender.gold_versions.order_by("number").values_list("number", flat=True)
-            raise ServiceError(
-                _("The project “%(slug)s” has no gold version %(number)s. Frozen versions: %(choices)s.")
-                % {"slug": slug, "number": wanted, "choices": ", ".join(map(str, numbers)) or _("none yet")},
-                code="also",
-            )
+            message = _("The project “%(slug)s” has no gold version %(number)s. Frozen versions: %(choices)s.")
+            about = {"slug": slug, "number": wanted, "choices": ", ".join(map(str, numbers)) or _("none yet")}
+            raise ServiceError(message % about, code="also")
         found.append(version)
     return found
 
