@@ -6,8 +6,7 @@ responses. Compressed responses are not requested and not accepted: a few bytes 
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import httpcore2
@@ -135,24 +134,12 @@ class _Network(httpcore2.SyncBackend):
         return _Stream(super().connect_tcp(*args, **kwargs), self._limits)
 
 
-class _Body(httpx2.SyncByteStream):
-    def __init__(self, parts: Iterable[bytes]) -> None:
-        self._parts = parts
-
-    def __iter__(self) -> Iterator[bytes]:
-        with _client_errors():
-            yield from self._parts
-
-    def close(self) -> None:
-        if (close := getattr(self._parts, "close", None)) is not None:
-            close()
-
-
-class BoundedTransport(httpx2.BaseTransport):
+class BoundedTransport(httpx2.HTTPTransport):
     """An HTTP/1.1 transport without proxies. A response takes at most `seconds` and `most` bytes."""
 
     def __init__(self, *, seconds: float, most: int = MOST_BYTES, at_once: int = 10) -> None:
         self._seconds, self._most, self._limits = seconds, most, _Limits()
+        # In place of the pool of the base class, whose connections have no limits.
         self._pool = httpcore2.ConnectionPool(
             ssl_context=httpx2.create_ssl_context(trust_env=False),
             max_connections=at_once,
@@ -162,32 +149,8 @@ class BoundedTransport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         self._limits.until, self._limits.left = time.monotonic() + self._seconds, self._most
         request.headers["Accept-Encoding"] = "identity"
-        url = request.url
-        asked = httpcore2.Request(
-            method=request.method,
-            url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions=request.extensions,
-        )
-        with _client_errors():
-            answer = self._pool.handle_request(asked)
-        response = httpx2.Response(answer.status, headers=answer.headers, stream=_Body(answer.stream))  # type: ignore[arg-type]  # sync
+        response = super().handle_request(request)
         if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
             response.close()
             raise TooLong("too long")
         return response
-
-    def close(self) -> None:
-        self._pool.close()
-
-
-@contextmanager
-def _client_errors() -> Iterator[None]:
-    """Convert errors of httpcore2 to those of httpx2, which the client handles."""
-    try:
-        yield
-    except httpcore2.TimeoutException as error:
-        raise httpx2.ReadTimeout(type(error).__name__) from error
-    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-        raise httpx2.NetworkError(type(error).__name__) from error

@@ -21,9 +21,8 @@ from models_runtime.backends.refining.state import LONGEST, Component
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.by_model import MOST
 from models_runtime.refining.jobs.refining import METHODS, WITH_MODEL
-from models_runtime.refining.rules.injection import LEAST_RATE, MOST_RATE
+from models_runtime.refining.rules.injection import LEAST_RATE, LOG, MOST_RATE, Term
 from models_runtime.refining.rules.rules import InjectionRule, missing
-from models_runtime.refining.rules.vocabulary import LOG, Term
 from models_runtime.refining.selectors import has_rejections, labels_for, systemic_errors
 from models_runtime.refining.services.bench import rule_name
 from models_runtime.refining.services.injecting import MOST_SEED, rule_of, terms_in

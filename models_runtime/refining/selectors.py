@@ -36,10 +36,9 @@ from models_runtime.models import (
     SystemicError,
     TrainedModel,
 )
-from models_runtime.refining.rules.injection import Injection, SpuriousSpans, Strategy
+from models_runtime.refining.rules.injection import CSV, LOG, Injection, SpuriousSpans, Strategy, Term, Vocabulary
 from models_runtime.refining.rules.rules import Labels
 from models_runtime.refining.rules.systemic import PREFIX, RejectedAnnotation, Space, Systemic, examples_in
-from models_runtime.refining.rules.vocabulary import CSV, LOG, Term, Vocabulary
 
 BATCH: Final = 200
 MOST_REJECTIONS: Final = 20_000

@@ -11,7 +11,7 @@ import pytest
 from annotations.text.spans import covered
 from models_runtime.backends import BackendError
 from models_runtime.backends.crf import CrfBackend
-from models_runtime.backends.crf.emissions import Emissions
+from models_runtime.backends.crf.backend import Emissions
 from models_runtime.backends.crf.features import AROUND, Features, families
 from models_runtime.backends.crf.model import LARGEST, MAGIC, load_model, read_weights, scaled
 from models_runtime.backends.crf.paths import best_paths

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models_runtime.backends import BackendError
-from models_runtime.backends.crf import emissions
-from models_runtime.backends.crf.backend import CrfBackend
-from models_runtime.backends.crf.emissions import Emissions
+from models_runtime.backends.crf import backend
+from models_runtime.backends.crf.backend import CrfBackend, Emissions
 from models_runtime.backends.crf.features import Features, families
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.paths import best_paths
@@ -55,7 +54,7 @@ def crf(request, tmp_path_factory):
 def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(crf, monkeypatch, limit):
     """Tables that are too large are cleared before the next sequence."""
     if limit:
-        monkeypatch.setattr(emissions, limit, 3)
+        monkeypatch.setattr(backend, limit, 3)
     model, rules = load_model(crf), rules_for("meddocan")
     earlier = CrfBackend(str(crf.with_name("first.zip"))) if model.earlier else None
     known = families(model.lexicon, staged=earlier is not None)

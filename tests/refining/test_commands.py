@@ -7,7 +7,7 @@ from annotations.models import AnnotationSet, Author, AuthorKind, Event, Job, Sp
 from annotations.ops.selectors.free_texts import free_texts
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import RefinedItem, Refinement
-from models_runtime.refining.jobs import offline
+from models_runtime.refining.jobs import refining
 from models_runtime.refining.services.refining import start_refinement
 from tests import factories as make
 from tests.refining.conftest import inject, note_of, refine, score_of, spans_of
@@ -85,15 +85,15 @@ def learned(monkeypatch):
                 todo = todo.keep(item.number, "kept")
             return todo
 
-    loaded = offline.load
-    monkeypatch.setattr(offline, "load", lambda path: Agent if path.endswith(".OfflineAgent") else loaded(path))
+    loaded = refining.load
+    monkeypatch.setattr(refining, "load", lambda path: Agent if path.endswith(".OfflineAgent") else loaded(path))
     return found
 
 
 def test_gold_of_the_patient_has_no_part_in_the_decision(ward, learned):
     """The model of a note never learned from a note of the same patient."""
     assert refine("wide")["kept"] == 360
-    assert len(learned) == offline.FOLDS and set.union(*learned) == {note.text for note in ward.notes}
+    assert len(learned) == refining.FOLDS and set.union(*learned) == {note.text for note in ward.notes}
 
 
 @pytest.mark.parametrize(("patients", "few"), [(0, True), (3, True), (8, True), (9, False)])
@@ -114,7 +114,7 @@ def test_few_patients_need_one_model(ward, learned, patients, few):
     if few:
         assert learned == [{note.text for note in ward.notes[patients:]}]
     else:
-        groups = {offline.fold_of(patient_id, "") for patient_id in owned}
+        groups = {refining.fold_of(patient_id, "") for patient_id in owned}
         assert len(learned) == len(groups) + 1
 
 
@@ -122,8 +122,8 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
     row = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
     again = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
     assert again.pk == row.pk and Job.objects.count() == 1
-    monkeypatch.setattr("models_runtime.refining.jobs.offline.BATCH", 15)
-    refine, asked = offline.FoldModels.refine, []
+    monkeypatch.setattr("models_runtime.refining.jobs.refining.BATCH", 15)
+    refine, asked = refining.FoldModels.refine, []
 
     def counted(self, todo, patient_id, name):
         asked.append(name)
@@ -131,7 +131,7 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
             raise KeyboardInterrupt
         return refine(self, todo, patient_id, name)
 
-    monkeypatch.setattr(offline.FoldModels, "refine", counted)
+    monkeypatch.setattr(refining.FoldModels, "refine", counted)
     with pytest.raises(KeyboardInterrupt):
         work(row.job_id)
     assert AnnotationSet.objects.filter(author=row.author).count() == 15

@@ -1,7 +1,7 @@
 """The CRF backend: predicts spans with a trained model."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -9,15 +9,74 @@ from typing import Final
 import numpy as np
 
 from annotations.text.spans import Span, overlaps
-from models_runtime.backends.base import StreamingBackend, blocks
-from models_runtime.backends.crf.emissions import Emissions
-from models_runtime.backends.crf.features import Features, families
-from models_runtime.backends.crf.model import Floats, Model, load_model
+from models_runtime.backends.base import blocks
+from models_runtime.backends.crf.features import Column, Family, Features, families
+from models_runtime.backends.crf.model import Floats, Model, Weights, load_model
 from models_runtime.backends.crf.paths import Path as TagPath
-from models_runtime.backends.crf.paths import best_paths
-from models_runtime.backends.marginals import Marginals, Marked, confident_spans
-from models_runtime.backends.notes import Note, pieces, read
+from models_runtime.backends.crf.paths import PathBackend, PieceNote, best_paths
+from models_runtime.backends.notes import pieces, read
 from models_runtime.backends.rule_tags import rules_of
+
+# A table with more sums, bytes or keys is cleared before the next sequence. This bounds memory.
+MOST_SUMS: Final = 1 << 14
+MOST_BYTES: Final = 64 << 20
+MOST_KEYS: Final = 1 << 16
+_FIRST: Final = 64
+
+
+class Sums(dict[Hashable, int]):
+    """The row of each key of a family in `sums` [shifts, rows, tags]; row 0 for a key without features in the model."""
+
+    def __init__(self, family: Family, weights: Weights) -> None:
+        super().__init__()
+        self._family, self._weights = family, weights
+        self.clear()
+
+    def clear(self) -> None:
+        super().clear()
+        self.sums = np.zeros((len(self._family.shifts), _FIRST, len(self._weights.tags)))
+        self._past = 1
+
+    def add(self, column: Column, scores: Floats) -> None:
+        """Add to `scores` [tokens, tags] what the features of the keys that each token sees say about its tag."""
+        if self._past > MOST_SUMS or self.sums[:, : self._past].nbytes > MOST_BYTES or len(self) > MOST_KEYS:
+            self.clear()
+        keys, shifts = self._family.reach(column, len(scores)), self._family.shifts
+        if new := [key for key in dict.fromkeys(keys) if key not in self]:
+            self._learn(new)
+        rows = np.fromiter(map(self.__getitem__, keys), np.intp, len(keys))
+        for sums, shift in zip(self.sums, shifts, strict=True):
+            first = shift - shifts[0]
+            scores += sums.take(rows[first : first + len(scores)], axis=0)
+
+    def _learn(self, keys: Sequence[Hashable]) -> None:
+        """Sum up new keys together, which takes a fraction of the time."""
+        spelled = ([self._weights.numbers(features) for features in self._family.spell(key)] for key in keys)
+        known = {key: numbers for key, numbers in zip(keys, spelled, strict=True) if any(numbers)}
+        first, self._past = self._past, self._past + len(known)
+        if self._past > self.sums.shape[1]:
+            more = np.zeros((len(self.sums), max(self._past, first), self.sums.shape[2]))
+            self.sums = np.concatenate([self.sums, more], axis=1)
+        numbers = [each for at_shift in zip(*known.values(), strict=True) for each in at_shift]
+        rows = self.sums[:, first : self._past]
+        rows[:] = self._weights.sums(numbers).reshape(rows.shape)
+        self.update(dict.fromkeys(keys, 0) | dict(zip(known, range(first, self._past), strict=True)))
+
+
+class Emissions:
+    """Computes the emission scores of one model, whose features are those of `families`."""
+
+    def __init__(self, families: Iterable[Family], weights: Weights) -> None:
+        self._tags = len(weights.tags)
+        self._sums = [Sums(family, weights) for family in families]
+
+    def of(self, columns: Sequence[Column], size: int) -> Floats:
+        """Scores [tokens, tags] of `size` tokens, given the columns of `Features.of`."""
+        scores = np.zeros((size, self._tags))
+        for sums, column in zip(self._sums, columns, strict=True):
+            sums.add(column, scores)
+        return scores
+
 
 VERSION: Final = "2"
 # This many notes or tokens are read together, because a step from token to token costs hardly more for many sequences
@@ -26,16 +85,7 @@ NOTES: Final = 64
 TOKENS: Final = 32_000
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadNote:
-    """A note with the spans of the earlier stage (None without one), and the bounds of its sequences of tokens."""
-
-    note: Note
-    earlier: Sequence[Span] | None
-    pieces: list[tuple[int, int]]
-
-
-class CrfBackend(StreamingBackend):
+class CrfBackend(PathBackend):
     """Predicts with the model at `path`. Raises BackendError (permanent) for any other file.
 
     If the model was trained from an earlier one, the earlier model's spans are features. Spans of the earlier model
@@ -56,7 +106,7 @@ class CrfBackend(StreamingBackend):
     def _read(self, model: Model) -> None:
         self._earlier = CrfBackend._of(model.earlier) if model.earlier else None
         self._trained_labels = model.trained_labels
-        self._tags, self._steps = model.weights.tags, model.weights.steps
+        self.tags, self._steps = model.weights.tags, model.weights.steps
         self._emissions = Emissions(families(model.lexicon, staged=self._earlier is not None), model.weights)
         self._rules = rules_of(model.card.rules_set)
         self.label_set = model.card.label_set
@@ -66,56 +116,43 @@ class CrfBackend(StreamingBackend):
         if self._earlier is not None:
             self.revision += f"-{self._earlier.revision}"
 
-    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
-        """The spans of each text, and the probabilities of the labels at its tokens; of several stages, the last's."""
-        found = []
-        for read_note, paths in self._tagged(texts, marginals=True):
-            shares = [path.marginals for path in paths if path.marginals is not None]
-            rows = np.concatenate(shares) if shares else np.zeros((0, len(self._tags)))
-            marginals = Marginals.of_tags(read_note.note.tokens, self._tags, rows)
-            found.append((self._spans(read_note, paths), marginals))
-        return found
+    def tagged(self, texts: Iterable[str], *, marginals: bool = False) -> Iterator[tuple[PieceNote, list[TagPath]]]:
+        """The texts, each with the best paths of its sequences, of several stages those of the last one.
 
-    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text, in order; up to NOTES texts are processed together."""
-        return (self._spans(*each) for each in self._tagged(texts))
-
-    def _tagged(self, texts: Iterable[str], *, marginals: bool = False) -> Iterator[tuple[_ReadNote, list[TagPath]]]:
-        """The texts, each with the best paths of its sequences."""
+        Up to NOTES texts are read together.
+        """
         for some in blocks(self._read_notes(texts), NOTES, TOKENS, lambda each: len(each.note.tokens)):
             paths = self._paths(some, marginals=marginals)
             for each in some:
                 yield each, list(islice(paths, len(each.pieces)))
 
-    def _read_notes(self, texts: Iterable[str]) -> Iterator[_ReadNote]:
+    def _read_notes(self, texts: Iterable[str]) -> Iterator[PieceNote]:
         """The texts with the spans of the earlier stage, which reads up to NOTES texts together."""
         for some in blocks(texts, NOTES):
-            before = self._earlier.predict(some) if self._earlier else [None] * len(some)
+            before = self._earlier.predict(some) if self._earlier else [[]] * len(some)
             for text, earlier in zip(some, before, strict=True):
                 note = read(text)
-                yield _ReadNote(note, earlier, list(pieces(note)))
+                yield PieceNote(note, list(pieces(note)), earlier)
 
-    def _paths(self, notes: Iterable[_ReadNote], *, marginals: bool) -> Iterator[TagPath]:
+    def _paths(self, notes: Iterable[PieceNote], *, marginals: bool) -> Iterator[TagPath]:
         """The best path of each sequence."""
         for some in blocks(self._scores(notes), TOKENS, TOKENS, len):
             yield from best_paths(some, self._steps, marginals=marginals)
 
-    def _scores(self, notes: Iterable[_ReadNote]) -> Iterator[Floats]:
+    def _scores(self, notes: Iterable[PieceNote]) -> Iterator[Floats]:
         """The emissions of each sequence. Features are not kept: a note has about ten thousand."""
         for each in notes:
             if each.pieces:
-                features = Features(each.note, self._rules.predict([each.note.text])[0], each.earlier)
+                staged = each.earlier if self._earlier else None
+                features = Features(each.note, self._rules.predict([each.note.text])[0], staged)
                 yield from (self._emissions.of(features.of(*piece), piece[1] - piece[0]) for piece in each.pieces)
 
-    def _spans(self, read_note: _ReadNote, paths: Sequence[TagPath]) -> list[Span]:
+    def spans(self, read: PieceNote, paths: Sequence[TagPath]) -> list[Span]:
         """The note's spans, with those of the earlier stage whose labels this stage doesn't know."""
-        text, found = read_note.note.text, list[Span]()
-        for (first, past), path in zip(read_note.pieces, paths, strict=True):
-            tags = [self._tags[number] for number in path.tags]
-            found += confident_spans(text, read_note.note.tokens[first:past], tags, path.odds, self._source)
+        found = super().spans(read, paths)
         kept = [
             replace(span, source=self._source)
-            for span in read_note.earlier or ()
+            for span in read.earlier
             if span.label not in self._trained_labels and not any(overlaps(span, other) for other in found)
         ]
         return sorted([*found, *kept])

@@ -5,14 +5,19 @@ at a time: a step from token to token needs few operations, so that for many seq
 one.
 """
 
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from annotations.text.spans import Span
+from models_runtime.backends.base import StreamingBackend
 from models_runtime.backends.crf.model import Floats
+from models_runtime.backends.marginals import DECIMALS, Marginals, Marked, confident_spans
+from models_runtime.backends.notes import Note
 
 Indexes = NDArray[np.intp]
 
@@ -53,6 +58,55 @@ def best_paths(emissions: Sequence[Floats], steps: Floats, *, marginals: bool = 
         Path(own.tolist(), odds_of.tolist(), shares_of if marginals else None)
         for own, odds_of, shares_of in zip(*(np.split(each, ends) for each in (tags, odds, shares)), strict=True)
     ]
+
+
+def best_tags(scores: Floats, steps: Floats) -> list[int]:
+    """The tags of the best path of one (non-empty) sequence, without probabilities."""
+    found: list[int] = _searched(_stacked([scores]), steps).tolist()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PieceNote:
+    """A note, the bounds of its pieces (first and past-the-last token), and the spans of an earlier stage, if any."""
+
+    note: Note
+    pieces: list[tuple[int, int]]
+    earlier: Sequence[Span] = ()
+
+
+class PathBackend(StreamingBackend):
+    """A backend that finds the best path of each piece of a note, and has `tags`, the names of the tags."""
+
+    tags: Sequence[str]
+    decimals = DECIMALS
+    """Decimal places of a confidence."""
+    _source: str
+
+    @abstractmethod
+    def tagged(self, texts: Iterable[str], *, marginals: bool = False) -> Iterator[tuple[PieceNote, list[Path]]]:
+        """The texts, each with the best paths of its pieces."""
+
+    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
+        """The spans of each text, and the probabilities of the labels at its tokens."""
+        found = []
+        for read, paths in self.tagged(texts, marginals=True):
+            shares = [path.marginals for path in paths if path.marginals is not None]
+            rows = np.concatenate(shares) if shares else np.zeros((0, len(self.tags)))
+            found.append((self.spans(read, paths), Marginals.of_tags(read.note.tokens, self.tags, rows)))
+        return found
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text, in order; some texts are read together."""
+        return (self.spans(*each) for each in self.tagged(texts))
+
+    def spans(self, read: PieceNote, paths: Sequence[Path]) -> list[Span]:
+        """The note's spans, sorted."""
+        found: list[Span] = []
+        for (first, past), path in zip(read.pieces, paths, strict=True):
+            tokens, tags = read.note.tokens[first:past], [self.tags[number] for number in path.tags]
+            found += confident_spans(read.note.text, tokens, tags, path.odds, self._source, self.decimals)
+        return sorted(found)
 
 
 @dataclass(frozen=True, slots=True)

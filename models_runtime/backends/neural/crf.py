@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from annotations.text.bio import OUTSIDE, split_tag
-from models_runtime.backends.crf.paths import Path, best_paths
+from models_runtime.backends.crf.paths import Path, best_paths, best_tags
 
 # BIO tags as numbers, and the best path of valid tags.
 
@@ -54,16 +54,9 @@ def best_path(scores: Any, first: Any, steps: Any) -> list[int]:
     """Viterbi: the tags with the highest sum of `scores` [tokens, tags], `first` [tags] and `steps` [from, to]."""
     if not len(scores):
         return []
-    total = scores[0] + first
-    came = np.zeros(scores.shape, dtype=np.int32)
-    for at in range(1, len(scores)):
-        ways = total[:, None] + steps
-        came[at] = ways.argmax(axis=0)
-        total = ways.max(axis=0) + scores[at]
-    path = [int(total.argmax())]
-    for at in range(len(scores) - 1, 0, -1):
-        path.append(int(came[at, path[-1]]))
-    return path[::-1]
+    own = scores.copy()
+    own[0] += first
+    return best_tags(own, steps)
 
 
 # Added to sums of probabilities, so that the logarithm of a barred transition is finite.

@@ -18,8 +18,15 @@ from annotations.release.rules.redaction.policy import IdentifierType, kind_of
 from annotations.text.search import folded
 from annotations.text.spans import Span
 from models_runtime.backends.notes import Note
-from models_runtime.backends.refining.candidates import MOST_EXAMPLES, AnalyzedNote, features, not_gold, read_note
-from models_runtime.backends.refining.ends import end_chances, end_examples
+from models_runtime.backends.refining.candidates import (
+    MOST_EXAMPLES,
+    AnalyzedNote,
+    end_chances,
+    end_examples,
+    features,
+    not_gold,
+    read_note,
+)
 from models_runtime.backends.refining.logistic import DecisionExample, Logistic, Vocabulary, fit
 from models_runtime.backends.refining.todo import DecisionRefused, Todo, settled
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate

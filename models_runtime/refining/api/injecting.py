@@ -30,8 +30,15 @@ from annotations.notes.selectors.in_context import Entry
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.names import MAX_ID
 from models_runtime.models import InjectedRun, SystemicError
-from models_runtime.refining.rules.injection import LEAST_RATE, MOST_RATE
-from models_runtime.refining.rules.vocabulary import LONGEST_TERM, MOST_TERMS, Term, TermError, checked_term
+from models_runtime.refining.rules.injection import (
+    LEAST_RATE,
+    LONGEST_TERM,
+    MOST_RATE,
+    MOST_TERMS,
+    Term,
+    TermError,
+    checked_term,
+)
 from models_runtime.refining.selectors import systemic_rows
 from models_runtime.refining.services import bench, injecting
 

@@ -15,6 +15,8 @@ from annotations.models import AnnotationSet, AnnotationSetState, Author, Author
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.models import InjectedError, InjectedRun, RefinedItem
 from models_runtime.refining.rules.injection import (
+    CSV,
+    LOG,
     Caught,
     Injection,
     InjectionOutcome,
@@ -24,7 +26,6 @@ from models_runtime.refining.rules.injection import (
 )
 from models_runtime.refining.rules.rules import InjectionRule
 from models_runtime.refining.rules.systemic import PREFIX
-from models_runtime.refining.rules.vocabulary import CSV, LOG
 from models_runtime.refining.selectors import BATCH, errors_in, frozen_gold, injection_of
 
 # Who caught the injected errors: an author's annotation sets against the frozen gold and the errors put into it.

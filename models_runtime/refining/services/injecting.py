@@ -19,9 +19,9 @@ from annotations.notes.selectors.in_context import Entry, LabelLook, with_contex
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
 from models_runtime.refining import events
+from models_runtime.refining.rules.injection import CSV, LOG, Term, read_terms
 from models_runtime.refining.rules.rules import InjectionRule, missing
 from models_runtime.refining.rules.systemic import PREFIX, Cluster, RejectedAnnotation, clusters
-from models_runtime.refining.rules.vocabulary import CSV, LOG, Term, read_terms
 from models_runtime.refining.selectors import BATCH, gold_version, has_rejections, labels_for, rejections
 from models_runtime.runs.services.runs import free_name
 

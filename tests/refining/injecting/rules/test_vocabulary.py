@@ -6,10 +6,9 @@ import pytest
 
 from annotations.formats.files.csv_files import RowError
 from annotations.text.spans import Span
-from models_runtime.refining.rules.injection import Injection, Strategy
+from models_runtime.refining.rules.injection import MOST_TERMS, Injection, Strategy, Term, Vocabulary, read_terms
 from models_runtime.refining.rules.rules import Labels, candidates
 from models_runtime.refining.rules.systemic import Space, Systemic, clusters, examples_in
-from models_runtime.refining.rules.vocabulary import MOST_TERMS, Term, Vocabulary, read_terms
 
 LABELS = ["CITY", "HOSPITAL", "PATIENT"]
 
