@@ -13,14 +13,7 @@ from annotations.jobs.api import JobItem, started
 from models_runtime.feeds import selectors
 from models_runtime.feeds.forms import FIELDS
 from models_runtime.feeds.selectors import FeedStatus
-from models_runtime.feeds.services.feeds import (
-    FeedOrder,
-    add_feed,
-    choose_run,
-    continue_feed,
-    pause_feed,
-    start_work,
-)
+from models_runtime.feeds.services import feeds
 from models_runtime.models import FeedPeriod
 
 router = ProjectRouter(tags=["Feeds"])
@@ -76,7 +69,7 @@ def list_feeds(request: ApiRequest, access: Access) -> list[FeedStatus]:
 def create_feed(request: ApiRequest, access: Access, body: NewFeed) -> Status[FeedStatus]:
     """Add a feed, which works with your rights. Its certificates are signed in your name."""
     with named(FIELDS):
-        made = add_feed(project=access.project, order=FeedOrder(**body.dict()), actor=access.user)
+        made = feeds.add_feed(project=access.project, order=feeds.FeedOrder(**body.dict()), actor=access.user)
     return Status(201, selectors.status_of(made))
 
 
@@ -96,19 +89,19 @@ def list_quarantined_files(request: ApiRequest, access: Access, feed: int, pagin
 @router.post(f"{ONE}/pause", Can.RELEASE, response=FeedStatus)
 def pause_feed_now(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
     """Pause a feed."""
-    return selectors.status_of(pause_feed(feed=selectors.feed_of(access, feed), actor=access.user))
+    return selectors.status_of(feeds.pause_feed(feed=selectors.feed_of(access, feed), actor=access.user))
 
 
 @router.post(f"{ONE}/continue", Can.RELEASE, response=FeedStatus)
 def continue_paused_feed(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
     """Continue a paused feed."""
-    return selectors.status_of(continue_feed(feed=selectors.feed_of(access, feed), actor=access.user))
+    return selectors.status_of(feeds.continue_feed(feed=selectors.feed_of(access, feed), actor=access.user))
 
 
 @router.post(f"{ONE}/work", Can.RELEASE, response={202: JobItem})
 def start_feed(request: ApiRequest, response: HttpResponse, access: Access, feed: int) -> Status[JobItem]:
     """Let a feed look at its folder now, and do everything that can be done."""
-    return started(response, access.slug, start_work(selectors.feed_of(access, feed)))
+    return started(response, access.slug, feeds.start_work(selectors.feed_of(access, feed)))
 
 
 @router.post(f"{ONE}/run", Can.RELEASE, response=FeedStatus)
@@ -116,4 +109,4 @@ def choose_run_of_feed(request: ApiRequest, access: Access, feed: int, body: Fee
     """Let another run read the notes that come from now on."""
     found = selectors.feed_of(access, feed)
     with named({"run": "run"}):
-        return selectors.status_of(choose_run(feed=found, run=body.run, actor=access.user))
+        return selectors.status_of(feeds.choose_run(feed=found, run=body.run, actor=access.user))

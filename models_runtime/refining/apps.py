@@ -7,56 +7,33 @@ class RefiningConfig(AppConfig):
     label = "models_refining"
 
     def ready(self) -> None:
-        from annotations.core import navigation, offers
+        from annotations.core import hooks, navigation, offers
         from annotations.core.access import Can
-        from annotations.core.hooks import (
-            more_texts,
-            more_weights,
-            notes_learned_from,
-            patient_erased,
-            proposed_removals,
-            surrogate_makers,
-        )
         from annotations.jobs.registry import JobKind, register
 
         jobs = "models_runtime.refining.jobs"
-        register(
-            {
-                "refine": JobKind(
-                    _("Refinement"), f"{jobs}.refining.run", Can.MANAGE, result="refining/result.html", can_pause=True
-                ),
-                "inject": JobKind(
-                    _("Injection of errors"),
-                    f"{jobs}.injecting.run",
-                    Can.MANAGE,
-                    result="refining/injecting/result.html",
-                ),
-                "judge": JobKind(
-                    _("Judges"),
-                    f"{jobs}.judging.run",
-                    Can.MANAGE,
-                    result="refining/judging/result.html",
-                    unit=_("answers"),
-                    queue="llm",
-                    redo=f"{jobs}.judging.ready_again",
-                    can_pause=True,
-                ),
-                "surrogate_scores": JobKind(
-                    _("Comparison of a model on originals and surrogates"),
-                    f"{jobs}.model_scores.run",
-                    Can.RELEASE,
-                    result="refining/relexicalizing/scores_result.html",
-                ),
-            }
+        refining = JobKind(
+            _("Refinement"), f"{jobs}.refining.run", Can.MANAGE, result="refining/result.html", can_pause=True
         )
+        errors = f"{jobs}.injecting.run"
+        injecting = JobKind(_("Injection of errors"), errors, Can.MANAGE, result="refining/injecting/result.html")
+        judging = JobKind(
+            _("Judges"), f"{jobs}.judging.run", Can.MANAGE, unit=_("answers"), queue="llm",
+            redo=f"{jobs}.judging.ready_again", can_pause=True, result="refining/judging/result.html",
+        )  # fmt: skip
+        scoring = JobKind(
+            _("Comparison of a model on originals and surrogates"), f"{jobs}.model_scores.run", Can.RELEASE,
+            result="refining/relexicalizing/scores_result.html",
+        )  # fmt: skip
+        register({"refine": refining, "inject": injecting, "judge": judging, "surrogate_scores": scoring})
         feature = "models_runtime.refining"
-        proposed_removals.add(f"{feature}.selectors.removed")
-        notes_learned_from.add(f"{feature}.selectors.notes_learned")
-        patient_erased.add(f"{feature}.jobs.keeping.forget_reasons", f"{feature}.services.injecting.forget_terms")
-        patient_erased.add(f"{feature}.services.relexicalizing.forget_answers")
-        more_texts.add(f"{feature}.selectors.free_texts")
-        more_weights.add(f"{feature}.selectors.kept_weights")
-        surrogate_makers.add(f"{feature}.services.relexicalizing.language_model")
+        hooks.proposed_removals.add(f"{feature}.selectors.removed")
+        hooks.notes_learned_from.add(f"{feature}.selectors.notes_learned")
+        hooks.patient_erased.add(f"{feature}.jobs.keeping.forget_reasons", f"{feature}.services.injecting.forget_terms")
+        hooks.patient_erased.add(f"{feature}.services.relexicalizing.forget_answers")
+        hooks.more_texts.add(f"{feature}.selectors.free_texts")
+        hooks.more_weights.add(f"{feature}.selectors.kept_weights")
+        hooks.surrogate_makers.add(f"{feature}.services.relexicalizing.language_model")
         injections = frozenset({"injection", "injected_errors", "systemic_errors"})
         judgings = frozenset({"judge", "judging", "judging_entities"})
         navigation.register(

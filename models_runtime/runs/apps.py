@@ -7,43 +7,24 @@ class RunsConfig(AppConfig):
     label = "models_runs"
 
     def ready(self) -> None:
-        from annotations.core import addresses, navigation, offers
+        from annotations.core import addresses, hooks, navigation, offers
         from annotations.core.access import Can
-        from annotations.core.hooks import (
-            gate_searches,
-            models_of,
-            notes_learned_from,
-            notes_without_answer,
-            rule_candidates,
-            thresholds_of,
-        )
         from annotations.jobs.registry import JobKind, register
 
-        register(
-            {
-                "run": JobKind(
-                    _("Model run"),
-                    "models_runtime.runs.jobs.run",
-                    Can.MANAGE,
-                    result="runs/result.html",
-                    can_pause=True,
-                    shared=True,
-                ),
-                "compare": JobKind(
-                    _("Comparison"),
-                    "annotations.scores.services.side_by_side.run_side_by_side",
-                    Can.READ_NOTES,
-                    result="runs/comparing/result.html",
-                ),
-            }
-        )
-        hooks = "models_runtime.runs.services.external"
-        gate_searches.add(f"{hooks}.RulesSearch")
-        rule_candidates.add(f"{hooks}.candidates_by_rules")
-        notes_without_answer.add(f"{hooks}.failed_notes")
-        notes_learned_from.add(f"{hooks}.notes_learned")
-        models_of.add(f"{hooks}.used_models")
-        thresholds_of.add(f"{hooks}.threshold_of")
+        running = JobKind(
+            _("Model run"), "models_runtime.runs.jobs.run", Can.MANAGE, result="runs/result.html", can_pause=True,
+            shared=True,
+        )  # fmt: skip
+        comparing = "annotations.scores.services.side_by_side.run_side_by_side"
+        result = "runs/comparing/result.html"
+        register({"run": running, "compare": JobKind(_("Comparison"), comparing, Can.READ_NOTES, result=result)})
+        external = "models_runtime.runs.services.external"
+        hooks.gate_searches.add(f"{external}.RulesSearch")
+        hooks.rule_candidates.add(f"{external}.candidates_by_rules")
+        hooks.notes_without_answer.add(f"{external}.failed_notes")
+        hooks.notes_learned_from.add(f"{external}.notes_learned")
+        hooks.models_of.add(f"{external}.used_models")
+        hooks.thresholds_of.add(f"{external}.threshold_of")
         starts = "start combine flair llm pipeline placeholders remote tagger zero_shot"
         runs = frozenset({"run", "calibration", *(f"run_{name}" for name in starts.split())})
         compared = frozenset({"compare_spans", "strategies"})

@@ -11,26 +11,15 @@ class SpeechConfig(AppConfig):
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
-        register(
-            {
-                "transcribe": JobKind(
-                    title=_("Transcribe a recording"),
-                    handler="models_runtime.speech.jobs.run",
-                    right=Can.MANAGE,
-                    unit=_("seconds"),
-                    undo="annotations.audio.services.storing.undo_recording",
-                    can_pause=True,
-                    # A canceled or failed job deletes its recording.
-                    can_retry=False,
-                    result="audio/result.html",
-                ),
-                "judge_gaps": JobKind(
-                    title=_("Judge gaps of a recording"),
-                    handler="models_runtime.speech.jobs.run_gaps",
-                    right=Can.MANAGE,
-                    queue="llm",
-                    result="speech/gaps_result.html",
-                ),
-            }
-        )
+        jobs = "models_runtime.speech.jobs"
+        # A canceled or failed job deletes its recording.
+        transcribing = JobKind(
+            _("Transcribe a recording"), f"{jobs}.run", Can.MANAGE, unit=_("seconds"), can_pause=True, can_retry=False,
+            undo="annotations.audio.services.storing.undo_recording", result="audio/result.html",
+        )  # fmt: skip
+        judging = JobKind(
+            _("Judge gaps of a recording"), f"{jobs}.run_gaps", Can.MANAGE, queue="llm",
+            result="speech/gaps_result.html",
+        )  # fmt: skip
+        register({"transcribe": transcribing, "judge_gaps": judging})
         offers.offer("recording.actions", "speech/offers/recording.html")

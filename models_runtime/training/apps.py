@@ -12,27 +12,15 @@ class TrainingConfig(AppConfig):
         from annotations.core.hooks import audit_names, patient_erased, project_deleted, tidiers
         from annotations.jobs.registry import JobKind, register
 
-        register(
-            {
-                "train": JobKind(
-                    title=_("Training"),
-                    handler="models_runtime.training.jobs.training.run",
-                    right=Can.MANAGE,
-                    result="training/result.html",
-                    unit=_("steps"),
-                    undo="models_runtime.training.jobs.training.undo",
-                    redo="models_runtime.training.jobs.training.redo",
-                ),
-                "calibrate": JobKind(
-                    title=_("Calibration"),
-                    handler="models_runtime.training.jobs.calibration.run",
-                    right=Can.MANAGE,
-                    result="training/calibration/result.html",
-                    can_retry=True,
-                ),
-            }
-        )
-        options = "models_runtime.training.jobs.kept_models"
+        jobs = "models_runtime.training.jobs"
+        training = JobKind(
+            _("Training"), f"{jobs}.training.run", Can.MANAGE, unit=_("steps"), undo=f"{jobs}.training.undo",
+            redo=f"{jobs}.training.redo", result="training/result.html",
+        )  # fmt: skip
+        measuring = f"{jobs}.calibration.run"
+        calibrating = JobKind(_("Calibration"), measuring, Can.MANAGE, result="training/calibration/result.html")
+        register({"train": training, "calibrate": calibrating})
+        options = f"{jobs}.kept_models"
         tidiers.add(f"{options}.forget_stale")
         patient_erased.add(f"{options}.forget_after_erasure")
         audit_names.add("models_runtime.training.services.trained.names_of_models")

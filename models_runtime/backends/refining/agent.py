@@ -10,18 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from models_runtime.backends.llm import driver
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, ToolCall, list_schema, objects_in
-from models_runtime.backends.llm.driver import (
-    AnswerCache,
-    Capacity,
-    Check,
-    Conversation,
-    NoCache,
-    Results,
-    ServerQueue,
-    converse,
-    no_check,
-)
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, fenced, system_prompt
 from models_runtime.backends.refining.state import ALL, Component, RefinementState, Skill, no_checks
 from models_runtime.backends.refining.todo import Action as Decided
@@ -173,13 +163,13 @@ class LlmAgent:
         components: frozenset[Component] = ALL,
         steps: int = 0,
         tokens: int = 0,
-        answers: AnswerCache[str] | None = None,
+        answers: driver.AnswerCache[str] | None = None,
         meter: Meter | None = None,
         prompt: str = "",
     ) -> None:
         """`made_of`: server and model, on which stored answers depend. `prompt`: replaces the built-in one."""
         self.completion, self.meter = completion, meter or Meter()
-        self._answers: AnswerCache[str] = NoCache() if answers is None else answers
+        self._answers: driver.AnswerCache[str] = driver.NoCache() if answers is None else answers
         self._skills = skills or {}
         self._components, self._steps, self._most_tokens = components, steps, tokens or MOST_TOKENS
         self._tools = tools(components)
@@ -189,7 +179,7 @@ class LlmAgent:
         parts = [REVISION, VERSION, *made_of, self._prompt, *sorted(components), *texts]
         self.revision = digest("agent", *parts)
 
-    def refine(self, todo: Todo, persist: Persist = ignore) -> Conversation[RefinedNote]:
+    def refine(self, todo: Todo, persist: Persist = ignore) -> driver.Conversation[RefinedNote]:
         """A conversation that decides about every open annotation. Run it with `completion`."""
         state = RefinementState.of(
             todo,
@@ -213,7 +203,7 @@ class LlmAgent:
     def _faults(self, work: _Work) -> list[str]:
         return faults(work.state.todo) if Component.FINAL_VALIDATION in self._components else []
 
-    def _round(self, work: _Work) -> Conversation[None]:
+    def _round(self, work: _Work) -> driver.Conversation[None]:
         """Questions until something is decided, or the current annotation is given up."""
         work.more, work.with_tools = [], self._calls_tools
         begin = self._begin(work)
@@ -280,7 +270,7 @@ class LlmAgent:
         found = self._faults(work) if not state.todo.open() else []
         return begin | ({"problems": found} if found else {})
 
-    def _ask(self, work: _Work, begin: dict[str, Any]) -> Conversation[Answer | None]:
+    def _ask(self, work: _Work, begin: dict[str, Any]) -> driver.Conversation[Answer | None]:
         """An answer from the store or the model. None if the model has just shown that it can't call tools."""
         asked = json.dumps([begin, work.more], ensure_ascii=False)
         key = digest(self.revision, str(work.with_tools), work.state.todo.text, asked)
@@ -340,15 +330,15 @@ class LlmAgent:
 
     def converse(
         self,
-        notes: Iterator[tuple[int, Conversation[RefinedNote]]],
-        capacity: Capacity | None = None,
-        check: Check = no_check,
-    ) -> Results[int, RefinedNote]:
+        notes: Iterator[tuple[int, driver.Conversation[RefinedNote]]],
+        capacity: driver.Capacity | None = None,
+        check: driver.Check = driver.no_check,
+    ) -> driver.Results[int, RefinedNote]:
         """Run the conversations of several notes, each with the note's id; yields the outcomes as they come."""
         named = ((note, self.completion, conversation) for note, conversation in notes)
         at_once = self.completion.at_once
-        queue: ServerQueue[int, RefinedNote] = ServerQueue(named, at_once, capacity)
-        return converse([queue], check)
+        queue: driver.ServerQueue[int, RefinedNote] = driver.ServerQueue(named, at_once, capacity)
+        return driver.converse([queue], check)
 
 
 def originals(todo: Todo) -> Todo:

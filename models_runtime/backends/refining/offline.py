@@ -18,15 +18,7 @@ from annotations.release.rules.redaction.policy import IdentifierType, kind_of
 from annotations.text.search import folded
 from annotations.text.spans import Span
 from models_runtime.backends.notes import Note
-from models_runtime.backends.refining.candidates import (
-    MOST_EXAMPLES,
-    AnalyzedNote,
-    end_chances,
-    end_examples,
-    features,
-    not_gold,
-    read_note,
-)
+from models_runtime.backends.refining import candidates
 from models_runtime.backends.refining.logistic import DecisionExample, Logistic, Vocabulary, fit
 from models_runtime.backends.refining.todo import DecisionRefused, Todo, settled
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate
@@ -55,9 +47,9 @@ class SpanModel:
         self._labels.open(str(labels))
         self._classes = self._labels.labels()
 
-    def probabilities(self, own: AnalyzedNote, start: int, end: int) -> dict[str, float]:
+    def probabilities(self, own: candidates.AnalyzedNote, start: int, end: int) -> dict[str, float]:
         """The probability of each class, which sum to 1."""
-        found = features(own, start, end)
+        found = candidates.features(own, start, end)
         identifier = self._identifier.probability(found)
         self._labels.set([found])
         labels = {one: identifier * self._labels.marginal(one, 0) for one in self._classes}
@@ -121,14 +113,14 @@ class OfflineAgent:
 
     def examples(self, text: str, gold: Sequence[Span]) -> Taught:
         """What a note with gold teaches: its gold spans, stretches that are no identifiers, right and wrong ends."""
-        own, identifiers, labels = read_note(text, self._rules), [], []
+        own, identifiers, labels = candidates.read_note(text, self._rules), [], []
         for span in gold:
-            found = features(own, span.start, span.end)
+            found = candidates.features(own, span.start, span.end)
             identifiers.append(DecisionExample(self._spans.add(found), True))
             labels.append((pycrfsuite.ItemSequence([found]), span.label))
-        for bounds in not_gold(own, gold, MOST_EXAMPLES * max(len(gold), 5)):
-            identifiers.append(DecisionExample(self._spans.add(features(own, *bounds)), False))
-        return Taught(identifiers, labels, end_examples(own.note, gold, self._ends))
+        for bounds in candidates.not_gold(own, gold, candidates.MOST_EXAMPLES * max(len(gold), 5)):
+            identifiers.append(DecisionExample(self._spans.add(candidates.features(own, *bounds)), False))
+        return Taught(identifiers, labels, candidates.end_examples(own.note, gold, self._ends))
 
     def learn(self, notes: Iterable[Taught]) -> LearnedStretches | None:
         """Learn from the examples of notes. None for fewer than FEWEST gold spans. Deterministic."""
@@ -148,7 +140,7 @@ class OfflineAgent:
 
     def refine(self, todo: Todo, model: LearnedStretches | None) -> Todo:
         """Decide about every annotation of a note; without a model, by the validators and the rules alone."""
-        own = read_note(todo.text, self._rules)
+        own = candidates.read_note(todo.text, self._rules)
         heard: defaultdict[str, set[str]] = defaultdict(set)
         for start, end in own.sure:
             heard[folded(todo.text[start:end])].add(own.rules[start, end])
@@ -170,7 +162,7 @@ class OfflineAgent:
                 todo = _with_ends(todo, item.number, own.note, model.ends)
         return settled(todo)
 
-    def _told(self, todo: Todo, own: AnalyzedNote, number: int) -> set[str]:
+    def _told(self, todo: Todo, own: candidates.AnalyzedNote, number: int) -> set[str]:
         """The labels that the rules have for the annotation's text, if they don't find just this; empty without one.
 
         A listed place that is labeled as an organization, a region or a ZIP code; an organization that is at least half
@@ -203,7 +195,7 @@ def _with_ends(todo: Todo, number: int, note: Note, model: Logistic) -> Todo:
         span = item.result
         if span is None:
             return todo
-        chances = end_chances(model, note, span, last)
+        chances = candidates.end_chances(model, note, span, last)
         own = chances.get((span.start, span.end))
         best = max(chances, key=chances.__getitem__, default=None)
         if own is None or best is None or own >= WRONG_BELOW or chances[best] <= MOVE_ABOVE:

@@ -14,16 +14,7 @@ from annotations.core.services import ServiceError
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Span
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.models import InjectedError, InjectedRun, RefinedItem
-from models_runtime.refining.rules.injection import (
-    CSV,
-    LOG,
-    Caught,
-    Injection,
-    InjectionOutcome,
-    Share,
-    collateral,
-    outcomes,
-)
+from models_runtime.refining.rules import injection
 from models_runtime.refining.rules.rules import InjectionRule
 from models_runtime.refining.rules.systemic import PREFIX
 from models_runtime.refining.selectors import BATCH, errors_in, frozen_gold, injection_of
@@ -42,7 +33,7 @@ class InjectionScore:
     author: Author
     notes: int
     left_out: int
-    caught: Caught
+    caught: injection.Caught
 
     def as_json(self) -> dict[str, Any]:
         figures = self.caught.as_json()
@@ -82,7 +73,7 @@ def require_complete(run: InjectedRun) -> None:
 
 def score_authors(run: InjectedRun, authors: Sequence[Author]) -> list[InjectionScore]:
     """The figures of several authors, in their order. Gold is read once. Raises ServiceError `unfinished`."""
-    notes, found = 0, {author.pk: (Caught(), set[int]()) for author in authors}
+    notes, found = 0, {author.pk: (injection.Caught(), set[int]()) for author in authors}
     for batch in read_batches(run, list(found)):
         notes += len(batch.gold)
         for author, sets in batch.sets.items():
@@ -101,7 +92,7 @@ class Batch:
     """Some notes of an injected run: gold and errors by note; `sets` has the spans by author id and note."""
 
     gold: dict[int, list[DomainSpan]]
-    errors: dict[int, list[Injection]]
+    errors: dict[int, list[injection.Injection]]
     sets: dict[int, dict[int, list[DomainSpan]]]
 
 
@@ -136,7 +127,7 @@ def rule_name(rule: str) -> str:
     """The name of a rule for people; the rule itself if it has none."""
     if rule.startswith(PREFIX):
         return gettext("Systemic: %(name)s") % {"name": rule.removeprefix(PREFIX)}
-    names = {LOG: gettext("Rejected suggestions"), CSV: gettext("Vocabulary of a CSV file")}
+    names = {injection.LOG: gettext("Rejected suggestions"), injection.CSV: gettext("Vocabulary of a CSV file")}
     return gettext(InjectionRule(rule).words) if rule in set(InjectionRule) else names.get(rule, rule)
 
 
@@ -156,7 +147,7 @@ class HeatMapCell:
     author: Author
     kind: str
     rule: str
-    share: Share
+    share: injection.Share
 
 
 def bench_of(run: InjectedRun, authors: Sequence[Author]) -> dict[str, list[Any]]:
@@ -168,11 +159,17 @@ def bench_of(run: InjectedRun, authors: Sequence[Author]) -> dict[str, list[Any]
     return {
         "scores": scores,
         "rules": [
-            [rule, [HeatMapCell(one.author, "all", rule, one.caught.rules.get(rule, Share())) for one in scores]]
+            [
+                rule,
+                [HeatMapCell(one.author, "all", rule, one.caught.rules.get(rule, injection.Share())) for one in scores],
+            ]
             for rule in run.rules
         ],
         "total": [HeatMapCell(one.author, "all", "", one.caught.errors) for one in scores],
-        "lost": [HeatMapCell(one.author, "lost", "", Share(one.caught.lost, one.caught.errors.of)) for one in scores],
+        "lost": [
+            HeatMapCell(one.author, "lost", "", injection.Share(one.caught.lost, one.caught.errors.of))
+            for one in scores
+        ],
         "collateral": [HeatMapCell(one.author, "collateral", "", one.caught.collateral) for one in scores],
     }
 
@@ -182,8 +179,8 @@ class BenchedError:
     """An injected error, or a changed gold span, in a note. `outcome` is None without an author."""
 
     note: int
-    error: Injection
-    outcome: InjectionOutcome | None = None
+    error: injection.Injection
+    outcome: injection.InjectionOutcome | None = None
 
 
 def row_of_error(one: BenchedError) -> list[Any]:
@@ -204,14 +201,14 @@ def errors_behind(run: InjectedRun, author: Author | None, kind: str = "all", ru
         for note, spans in sorted(batch.sets[author.pk].items()):
             errors = batch.errors.get(note, [])
             if kind == "collateral":
-                some: Iterator[InjectionOutcome] = collateral(batch.gold[note], errors, spans)
+                some: Iterator[injection.InjectionOutcome] = injection.collateral(batch.gold[note], errors, spans)
             else:
-                some = (one for one in outcomes(errors, spans) if _counts(one, kind))
+                some = (one for one in injection.outcomes(errors, spans) if _counts(one, kind))
             found += [BenchedError(note, one.error, one) for one in some if not rule or one.error.rule == rule]
     return found
 
 
-def _counts(one: InjectionOutcome, kind: str) -> bool:
+def _counts(one: injection.InjectionOutcome, kind: str) -> bool:
     return {"caught": one.caught, "missed": not one.caught, "lost": one.lost}.get(kind, True)
 
 

@@ -22,14 +22,7 @@ from annotations.scores.rules.judging import JudgedUnit
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.backends.refining.state import NAME, title_of
 from models_runtime.models import Judging, Refinement
-from models_runtime.refining.forms import (
-    JUDGING_REFUSED_AT,
-    REFINEMENT_REFUSED_AT,
-    CompareForm,
-    JudgeForm,
-    RefineForm,
-    SkillForm,
-)
+from models_runtime.refining import forms
 from models_runtime.refining.jobs.model_scores import start_scores
 from models_runtime.refining.selectors import described, present, skill_versions
 from models_runtime.refining.services import judging_results
@@ -98,7 +91,7 @@ def _cells(figures: judging_results.Discards, order: list[str], most: int) -> li
 def judge(request: Request, access: Access) -> HttpResponse:
     """Show the form, with ?author= and ?gold= chosen, or start a judging. After an error, the form keeps its values."""
     frozen = [version for version in versions(access.project) if version.note_count]
-    form = JudgeForm(
+    form = forms.JudgeForm(
         request.POST if request.method == "POST" else None,
         auto_id="judge-%s",
         initial={name: number(request.GET, name) for name in ("gold", "author")},
@@ -107,7 +100,7 @@ def judge(request: Request, access: Access) -> HttpResponse:
         servers=servers(),
     )
     asked: dict[str, Any] = {"project": access.project, "actor": access.user, "key": form_key(request, access)}
-    if row := attempted(form, lambda: start_judging(**asked, **form.cleaned_data), JUDGING_REFUSED_AT):
+    if row := attempted(form, lambda: start_judging(**asked, **form.cleaned_data), forms.JUDGING_REFUSED_AT):
         return redirect("judging", access.slug, row.pk)
     context = {
         "form": form,
@@ -215,7 +208,7 @@ def refinements(request: Request, access: Access) -> HttpResponse:
     After an error, the form keeps its values.
     """
     sources = list(sources_of(access.project))
-    form = RefineForm(
+    form = forms.RefineForm(
         request.POST if request.method == "POST" else None,
         auto_id="refine-%s",
         initial={"run": number(request.GET, "run")},
@@ -223,7 +216,7 @@ def refinements(request: Request, access: Access) -> HttpResponse:
         versions=[version for version in versions(access.project) if version.span_count],
         servers=servers(),
     )
-    if row := attempted(form, lambda: _start(request, access, form), REFINEMENT_REFUSED_AT):
+    if row := attempted(form, lambda: _start(request, access, form), forms.REFINEMENT_REFUSED_AT):
         return redirect("job", access.slug, row.job.number) if row.job else redirect("refinements", access.slug)
     rows = Refinement.objects.filter(project=access.project).select_related(
         "author", "source__injected_run", "job", "created_by"
@@ -244,7 +237,7 @@ def refinements(request: Request, access: Access) -> HttpResponse:
     return render(request, "refining/refinements.html", context, status=422 if form.is_bound else 200)
 
 
-def _start(request: Request, access: Access, form: RefineForm) -> Refinement:
+def _start(request: Request, access: Access, form: forms.RefineForm) -> Refinement:
     chosen = {name: form.cleaned_data[name] for name in ("method", "name", "gold")} | {"asked": form.asked}
     source, key = form.cleaned_data["run"], form_key(request, access)
     return start_refinement(project=access.project, actor=access.user, source=source, key=key, **chosen)
@@ -257,7 +250,7 @@ def _compared(request: Request, rows: list[Refinement]) -> dict[str, object]:
     chosen = [by_id[one] if one in by_id else rows[at] for at, one in zip((1, 0), wanted, strict=True)]
     efforts = efforts_of(chosen)
     pair: list[tuple[Refinement, Effort]] = [(row, efforts[row.pk]) for row in chosen]
-    form = CompareForm(auto_id="compare-%s", initial={"first": chosen[0].pk, "second": chosen[1].pk}, rows=rows)
+    form = forms.CompareForm(auto_id="compare-%s", initial={"first": chosen[0].pk, "second": chosen[1].pk}, rows=rows)
     return {"form": form, "pair": pair}
 
 
@@ -277,7 +270,7 @@ def skill(request: Request, access: Access, name: str) -> HttpResponse:
         raise Http404
     there = present(project, name)
     now = {"labels": " ".join(there.labels), "text": there.text, "seen_version": there.version}
-    form = SkillForm(request.POST if request.method == "POST" else None, initial=now)
+    form = forms.SkillForm(request.POST if request.method == "POST" else None, initial=now)
     saved = attempted(form, lambda: set_skill(project=project, name=name, actor=request.user, **form.cleaned_data))
     if saved is not None:
         messages.success(request, _("Saved as version %(n)d.") % {"n": saved})

@@ -11,14 +11,7 @@ from annotations.jobs.services.queue import LIVE
 from annotations.jobs.waiting import wait_for
 from annotations.models import JobState, Project, User
 from models_runtime.feeds.selectors import feeds_of, has_work, open_delta, status_of
-from models_runtime.feeds.services.feeds import (
-    LOOK_EVERY,
-    FeedOrder,
-    add_feed,
-    continue_feed,
-    pause_feed,
-    start_work,
-)
+from models_runtime.feeds.services import feeds
 from models_runtime.models import Feed, FeedPeriod
 
 ROUNDS = 200
@@ -54,34 +47,34 @@ class Command(ProjectCommand):
         if options["act"] == "status" and not name:
             return {"feeds": [asdict(status_of(one)) for one in feeds_of(project)]}
         if options["act"] == "add":
-            feed = add_feed(project=project, order=self._order(options), actor=actor)
+            feed = feeds.add_feed(project=project, order=self._order(options), actor=actor)
         else:
             feed = _feed(project, name)
         if options["act"] == "pause":
-            pause_feed(feed=feed, actor=actor)
+            feeds.pause_feed(feed=feed, actor=actor)
         elif options["act"] == "continue":
-            continue_feed(feed=feed, actor=actor)
+            feeds.continue_feed(feed=feed, actor=actor)
         elif options["act"] == "run":
             self._worked = True
             self._work(feed)
             while not options["once"]:
-                time.sleep(LOOK_EVERY.total_seconds())
+                time.sleep(feeds.LOOK_EVERY.total_seconds())
                 self._work(feed)
         return asdict(status_of(_feed(project, feed.name)))
 
-    def _order(self, options: dict[str, Any]) -> FeedOrder:
+    def _order(self, options: dict[str, Any]) -> feeds.FeedOrder:
         words = {"--in": "source", "--out": "target", "--run": "run", "--policy": "policy"}
         missing = [word for word, name in words.items() if not options[name]]
         if missing or not options["name"]:
             message = f"Name the feed, and give {', '.join(missing) or 'its name'}. Nothing was added."
             raise ServiceError(message, code="feed")
         fields = ("name", "source", "target", "run", "policy", "read_percent", "period")
-        return FeedOrder(**{name: options[name] for name in fields})
+        return feeds.FeedOrder(**{name: options[name] for name in fields})
 
     def _work(self, feed: Feed) -> None:
         """Run the feed's job, and the jobs of its run and release, until nothing more can be done now."""
         for _round in range(ROUNDS):
-            job = start_work(feed)
+            job = feeds.start_work(feed)
             wait_for(job, tell=None)
             if job.state == JobState.FAILED:
                 raise ServiceError(f"The feed “{feed.name}” stopped. {job.error}", code="job")
