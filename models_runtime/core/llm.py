@@ -16,7 +16,7 @@ from annotations.jobs.registry import load
 from annotations.models import Document, Project, Release
 from annotations.text.hashes import text_sha256
 from models_runtime.backends.base import Backend
-from models_runtime.backends.llm.asking import Meter
+from models_runtime.backends.llm.asking import Meter, StoredMeter
 from models_runtime.backends.llm.driver import Found, FoundSpan
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.llm.servers import Params, Price, Server, read_params
@@ -26,7 +26,7 @@ from models_runtime.models import Judge, LlmAnswer, LlmUsage, Run, ServerCapacit
 # Requests and costs of language models, recorded with every answer, so that a killed worker loses no costs.
 
 
-class Bill(Meter):
+class Bill(StoredMeter):
     """The meter of whoever uses a model. It needs no lease: every request counts, even if another worker has the job
     now.
 
@@ -39,19 +39,9 @@ class Bill(Meter):
         self._payer = {payer._meta.model_name or "": payer}
         self._price = price
 
-    def record(self) -> None:
-        """Add the counts to the payer's row. If that fails, keep them for the next call."""
-        counts = self.take()
-        if not counts:
-            return
-        try:
-            with transaction.atomic():
-                self._add(counts)
-        except BaseException:
-            self.add(**counts)
-            raise
-
-    def _add(self, counts: dict[str, int]) -> None:
+    @transaction.atomic
+    def store(self, counts: dict[str, int]) -> None:
+        """Add the counts to the payer's row."""
         price = self._price
         row = self._payer | {"currency": price.currency if price else ""}
         cost = price.of(counts.get("tokens_in", 0), counts.get("tokens_out", 0)) if price else None

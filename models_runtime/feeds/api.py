@@ -60,13 +60,13 @@ class QuarantinedFile(Answer):
 
 
 @router.get(PATH, Can.RELEASE, response=list[FeedStatus])
-def list_feeds(request: ApiRequest, access: Access) -> list[FeedStatus]:
+def list_feeds(access: Access) -> list[FeedStatus]:
     """List the feeds of the project with what waits where."""
     return [selectors.status_of(one) for one in selectors.feeds_of(access.project)]
 
 
 @router.post(PATH, Can.RELEASE, response={201: FeedStatus})
-def create_feed(request: ApiRequest, access: Access, body: NewFeed) -> Status[FeedStatus]:
+def create_feed(access: Access, body: NewFeed) -> Status[FeedStatus]:
     """Add a feed, which works with your rights. Its certificates are signed in your name."""
     with named(FIELDS):
         made = feeds.add_feed(project=access.project, order=feeds.FeedOrder(**body.dict()), actor=access.user)
@@ -74,7 +74,7 @@ def create_feed(request: ApiRequest, access: Access, body: NewFeed) -> Status[Fe
 
 
 @router.get(ONE, Can.RELEASE, response=FeedStatus)
-def read_feed(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
+def read_feed(access: Access, feed: int) -> FeedStatus:
     """Read where the files of a feed wait, and since when."""
     return selectors.status_of(selectors.feed_of(access, feed))
 
@@ -87,25 +87,25 @@ def list_quarantined_files(request: ApiRequest, access: Access, feed: int, pagin
 
 
 @router.post(f"{ONE}/pause", Can.RELEASE, response=FeedStatus)
-def pause_feed_now(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
+def pause_feed_now(access: Access, feed: int) -> FeedStatus:
     """Pause a feed."""
     return selectors.status_of(feeds.pause_feed(feed=selectors.feed_of(access, feed), actor=access.user))
 
 
 @router.post(f"{ONE}/continue", Can.RELEASE, response=FeedStatus)
-def continue_paused_feed(request: ApiRequest, access: Access, feed: int) -> FeedStatus:
+def continue_paused_feed(access: Access, feed: int) -> FeedStatus:
     """Continue a paused feed."""
     return selectors.status_of(feeds.continue_feed(feed=selectors.feed_of(access, feed), actor=access.user))
 
 
 @router.post(f"{ONE}/work", Can.RELEASE, response={202: JobItem})
-def start_feed(request: ApiRequest, response: HttpResponse, access: Access, feed: int) -> Status[JobItem]:
+def start_feed(response: HttpResponse, access: Access, feed: int) -> Status[JobItem]:
     """Let a feed look at its folder now, and do everything that can be done."""
     return started(response, access.slug, feeds.start_work(selectors.feed_of(access, feed)))
 
 
 @router.post(f"{ONE}/run", Can.RELEASE, response=FeedStatus)
-def choose_run_of_feed(request: ApiRequest, access: Access, feed: int, body: FeedRun) -> FeedStatus:
+def choose_run_of_feed(access: Access, feed: int, body: FeedRun) -> FeedStatus:
     """Let another run read the notes that come from now on."""
     found = selectors.feed_of(access, feed)
     with named({"run": "run"}):

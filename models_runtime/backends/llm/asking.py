@@ -2,6 +2,7 @@
 
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -87,11 +88,7 @@ class Completion(Protocol):
 
 
 class Meter:
-    """Counts requests, tokens, and problems with answers. Thread-safe.
-
-    These counts are lost with the process. A subclass can override `record`, which is called for every answer, to store
-    them.
-    """
+    """Counts requests, tokens, and problems with answers. Thread-safe. These counts are lost with the process."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -108,7 +105,27 @@ class Meter:
         return dict(counts)
 
     def record(self) -> None:
-        """Store the counts, if they should outlive the process. Only called in the conversations' own thread."""
+        """Store the counts, if they should outlive the process. Only called in the conversations' own thread.
+
+        It is called for every answer.
+        """
+
+
+class StoredMeter(Meter, ABC):
+    """A meter whose counts outlive the process."""
+
+    def record(self) -> None:
+        """Store the counts. If that fails, keep them for the next call."""
+        if counts := self.take():
+            try:
+                self.store(counts)
+            except BaseException:
+                self.add(**counts)
+                raise
+
+    @abstractmethod
+    def store(self, counts: dict[str, int]) -> None:
+        """Add the counts to those that are stored."""
 
 
 # JSON in the answers of language models: strict schemas, and the objects of an answer.

@@ -9,17 +9,18 @@ can do more than spoil the answer about its own patient.
 import json
 from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.release.rules.surrogates.pipeline import Cluster, IndexedEntity, MentionInNote
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm import driver
 from models_runtime.backends.llm.answers import listed
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, object_schema
 from models_runtime.backends.llm.backend import completion_of
-from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no_check, run_all
+from models_runtime.backends.llm.driver import AnswerCache, Capacity, Check, Conversation, NoCache, cached_or_asked
 from models_runtime.backends.llm.prompts import LANGUAGES, built_in, digest, fenced
 from models_runtime.backends.llm.servers import Server
 
@@ -35,13 +36,9 @@ R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
 
 
-class Answers(Protocol):
-    """Stored answers by hash of the question. `notes`: the notes that the question shows, all of one patient."""
-
-    def find(self, key: str, notes: Collection[int]) -> list[dict[str, Any]] | None: ...
-
-    def keep(self, key: str, notes: Collection[int], entries: list[dict[str, Any]]) -> None:
-        """Store an answer so that it is deleted with any of the notes, together with the meter's counts."""
+Entries = list[dict[str, Any]]
+AnswersAbout = Callable[[Collection[int]], AnswerCache[Entries]]
+"""The stored answers to questions that show these notes, all of one patient; each is deleted with any of the notes."""
 
 
 class _Entry(BaseModel):
@@ -93,8 +90,8 @@ class Relexicalizer:
         completion: Completion | None = None,
         capacity: Capacity | None = None,
         meter: Meter | None = None,
-        answers: Answers | None = None,
-        check: Check = no_check,
+        answers: AnswersAbout = lambda notes: NoCache(),
+        check: Check = driver.no_check,
     ) -> None:
         self.meter = meter or Meter()
         self._completion = completion or completion_of(server, model, self.meter)
@@ -129,7 +126,7 @@ class Relexicalizer:
     def _each(self, items: Sequence[T], ask: Callable[[T], Conversation[R | None]]) -> list[R | None]:
         """One conversation for each. Raises a permanent BackendError, because then no other answer would come."""
         try:
-            results = run_all([ask(item) for item in items], self._completion, self._check, self._capacity)
+            results = driver.run_all([ask(item) for item in items], self._completion, self._check, self._capacity)
         finally:
             self.meter.record()
         return [None if isinstance(result, BackendError) else result for result in results]
@@ -144,15 +141,8 @@ class Relexicalizer:
         """
         prompt = self._prompts[asked.task, asked.language if asked.language in LANGUAGES else "en"]
         text = json.dumps(asked.shown, ensure_ascii=False)
-        key = digest(self._asking, prompt, text)
-        stored = self._answers.find(key, asked.notes) if self._answers else None
-        if stored is not None:
-            self.meter.add(kept=1)
-            result = read([model.model_validate(entry) for entry in stored])
-            return None if result is None else result[0]
-        room = asked.entries * _TOKENS_AN_ENTRY + _TOKENS_OVERHEAD
-        try:
-            answer: Answer = yield Question(prompt, fenced(text), room, _schema(model))
+
+        def entries_of(answer: Answer) -> Entries:
             self.meter.add(cut=int(answer.cut))
             try:
                 found = listed(answer.text, model)
@@ -161,11 +151,13 @@ class Relexicalizer:
                 raise
             result = read(found.entries)
             self.meter.add(broken=found.broken + int(result is None), unknown=result[1] if result else 0)
-        except BaseException:  # The answer was unreadable, or the conversation was closed.
-            self.meter.record()
-            raise
-        if self._answers:
-            self._answers.keep(key, asked.notes, [entry.model_dump() for entry in found.entries])
+            return [entry.model_dump() for entry in found.entries]
+
+        room = asked.entries * _TOKENS_AN_ENTRY + _TOKENS_OVERHEAD
+        question = Question(prompt, fenced(text), room, _schema(model))
+        answers, key = self._answers(asked.notes), digest(self._asking, prompt, text)
+        entries = yield from cached_or_asked(answers, key, text, question, entries_of, self.meter)
+        result = read([model.model_validate(entry) for entry in entries])
         return None if result is None else result[0]
 
     def _cluster(self, patient: tuple[Sequence[MentionInNote], str]) -> Conversation[list[list[MentionInNote]] | None]:

@@ -147,6 +147,10 @@ class _Work:
     more: list[dict[str, Any]] = field(default_factory=list)
 
 
+class _NoTools(Exception):
+    """The model can't call tools."""
+
+
 class LlmAgent:
     """Refines notes with a model. `skills`: those of the project. `components`: what is not switched off.
 
@@ -273,24 +277,22 @@ class LlmAgent:
     def _ask(self, work: _Work, begin: dict[str, Any]) -> driver.Conversation[Answer | None]:
         """An answer from the store or the model. None if the model has just shown that it can't call tools."""
         asked = json.dumps([begin, work.more], ensure_ascii=False)
-        key = digest(self.revision, str(work.with_tools), work.state.todo.text, asked)
-        stored = self._answers.find(key)
-        self.meter.add(kept=stored is not None)
-        if stored is not None:
-            return read_again(stored)
+        text, question = work.state.todo.text, self._question(work, begin)
+        key = digest(self.revision, str(work.with_tools), text, asked)
         try:
-            answer = yield self._question(work, begin)
-        except BaseException:
-            self.meter.record()
-            raise
-        if answer.no_tools:
+            stored = yield from driver.cached_or_asked(self._answers, key, text, question, self._new, self.meter)
+        except _NoTools:
             self._calls_tools = False
-            self.meter.record()
             return None
+        return read_again(stored)
+
+    def _new(self, answer: Answer) -> str:
+        """A new answer for the store. Raises _NoTools."""
+        if answer.no_tools:
+            raise _NoTools
         # Counted here, so that an answer counts once, although a worker that takes over reads it from the store.
         self.meter.add(cut=int(answer.cut), unreadable=int(not actions(answer)))
-        self._answers.keep(key, work.state.todo.text, written(answer))
-        return answer
+        return written(answer)
 
     def _question(self, work: _Work, begin: dict[str, Any]) -> Question:
         user = fenced(json.dumps(begin, ensure_ascii=False))

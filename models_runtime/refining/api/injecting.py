@@ -141,9 +141,7 @@ def list_injections(request: ApiRequest, access: Access, paging: Query[Paging]) 
 
 
 @router.post(PATH, Can.MANAGE, response={202: InjectionItem})
-def start_injection_now(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewInjection
-) -> Status[InjectionItem]:
+def start_injection_now(response: HttpResponse, access: Access, body: NewInjection) -> Status[InjectionItem]:
     """Inject errors into a copy of a frozen gold version."""
     terms = _terms(access, body.terms)
     rules = body.rules if body.rules is not None else [] if terms else [injecting.ALL]
@@ -156,7 +154,7 @@ def start_injection_now(
 
 
 @router.get(ONE, Can.MANAGE, response=InjectionOut)
-def read_injection(request: ApiRequest, access: Access, injection: int) -> InjectionOut:
+def read_injection(access: Access, injection: int) -> InjectionOut:
     """Read an injection, with the authors who can be scored."""
     row = bench.injection_for(access, injection)
     authors = bench.refiners_of(row, authors_for(access)) if bench.is_complete(row) else []
@@ -166,7 +164,7 @@ def read_injection(request: ApiRequest, access: Access, injection: int) -> Injec
 
 
 @router.get(f"{ONE}/scores/{{int:author}}", Can.MANAGE, response=dict[str, Any])
-def read_injection_score(request: ApiRequest, access: Access, injection: int, author: int) -> dict[str, Any]:
+def read_injection_score(access: Access, injection: int, author: int) -> dict[str, Any]:
     """Read what an author caught: shares are from 0 to 1, and null where there is nothing to count."""
     row = bench.injection_for(access, injection)
     bench.require_complete(row)
@@ -304,7 +302,7 @@ def list_systemic_errors(request: ApiRequest, access: Access, paging: Query[Pagi
 
 
 @router.post(SYSTEMIC, Can.MANAGE, response={201: SystemicItem})
-def accept_systemic_error(request: ApiRequest, access: Access, body: NewSystemic) -> Status[SystemicItem]:
+def accept_systemic_error(access: Access, body: NewSystemic) -> Status[SystemicItem]:
     """Accept a cluster under a name, so that injections can make errors like it. 409 if new decisions changed it."""
     with named({"name": "name", "exists": "name"}):
         row = injecting.accept_cluster(
@@ -314,7 +312,7 @@ def accept_systemic_error(request: ApiRequest, access: Access, body: NewSystemic
 
 
 @router.delete(f"{SYSTEMIC}/{{int:systemic}}", Can.MANAGE, response={204: None})
-def remove_systemic_error(request: ApiRequest, access: Access, systemic: int) -> Status[None]:
+def remove_systemic_error(access: Access, systemic: int) -> Status[None]:
     """Remove an accepted systemic error. Injections with such errors keep them."""
     row = get_object_or_404(SystemicError, project=access.project, pk=systemic)
     injecting.remove_systemic(project=access.project, name=row.name, actor=access.user)

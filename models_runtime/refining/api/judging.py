@@ -113,9 +113,7 @@ def list_judgings(request: ApiRequest, access: Access, paging: Query[Paging]) ->
 
 
 @router.post(PATH, Can.MANAGE, response={202: JudgingItem})
-def start_judging_now(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewJudging
-) -> Status[JudgingItem]:
+def start_judging_now(response: HttpResponse, access: Access, body: NewJudging) -> Status[JudgingItem]:
     """Ask language models about the annotations of an author."""
     data = body.dict() | {"judge": body.judges, "may_leave": "yes" if body.may_leave else ""}
     frozen = [version for version in versions(access.project) if version.note_count]
@@ -126,7 +124,7 @@ def start_judging_now(
 
 
 @router.get(ONE, Can.READ_NOTES, response=JudgingOut)
-def read_judging(request: ApiRequest, access: Access, judging: int) -> JudgingOut:
+def read_judging(access: Access, judging: int) -> JudgingOut:
     """Read a judging with its result."""
     row = judging_for(access, judging)
     live = row.job is not None and row.job.state in LIVE
@@ -145,7 +143,7 @@ def list_judged_entities(
 
 
 @router.post(f"{ONE}/again", Can.MANAGE, response={202: JudgingItem})
-def ask_judges_again(request: ApiRequest, response: HttpResponse, access: Access, judging: int) -> Status[JudgingItem]:
+def ask_judges_again(response: HttpResponse, access: Access, judging: int) -> Status[JudgingItem]:
     """Ask for missing and failed verdicts."""
     judge_again(judging=judging_for(access, judging), actor=access.user)
     row = judging_for(access, judging)

@@ -90,9 +90,7 @@ def list_refinements(request: ApiRequest, access: Access, paging: Query[Paging])
 
 
 @router.post(PATH, Can.MANAGE, response={202: RefinementItem})
-def start_refinement_now(
-    request: ApiRequest, response: HttpResponse, access: Access, body: NewRefinement
-) -> Status[RefinementItem]:
+def start_refinement_now(response: HttpResponse, access: Access, body: NewRefinement) -> Status[RefinementItem]:
     """Go through the annotations of a run, and keep, change or remove each."""
     with named(FIELDS):
         row = start_refinement(
@@ -103,7 +101,7 @@ def start_refinement_now(
 
 
 @router.get(f"{PATH}/{{int:refinement}}", Can.MANAGE, response=RefinementOut)
-def read_refinement(request: ApiRequest, access: Access, refinement: int) -> RefinementOut:
+def read_refinement(access: Access, refinement: int) -> RefinementOut:
     """Read a refinement with its effort."""
     rows = Refinement.objects.select_related("author", "source", "gold_version", "job")
     row = get_object_or_404(rows, project=access.project, pk=refinement)
@@ -123,9 +121,7 @@ class ScoredBackend(Body):
 @router.post(
     "/projects/{slug:slug}/releases/{int:release}/model-scores", Can.RELEASE, response={202: JobItem}, tags=["Releases"]
 )
-def start_model_scores(
-    request: ApiRequest, response: HttpResponse, access: Access, release: int, body: ScoredBackend
-) -> Status[JobItem]:
+def start_model_scores(response: HttpResponse, access: Access, release: int, body: ScoredBackend) -> Status[JobItem]:
     """Start the job that scores a model on both texts. Its result has the figures."""
     found = release_for(access, release)
     with named({"backend": "backend", "members": "backend", "llm": "backend", "pipeline": "backend"}):

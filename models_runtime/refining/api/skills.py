@@ -47,13 +47,13 @@ class NewSkill(Body):
 
 
 @router.get(PATH, Can.MANAGE, response=list[SkillItem])
-def list_skills(request: ApiRequest, access: Access) -> list[SkillItem]:
+def list_skills(access: Access) -> list[SkillItem]:
     """List the guidance for agents: the shipped texts and the project's own."""
     return described(access.project)
 
 
 @router.post(PATH, Can.MANAGE, response={201: SkillOut})
-def add_skill(request: ApiRequest, response: HttpResponse, access: Access, body: NewSkill) -> Status[SkillOut]:
+def add_skill(response: HttpResponse, access: Access, body: NewSkill) -> Status[SkillOut]:
     """Add guidance under a new name."""
     if body.name in known(access.project):
         raise invalid(("name", "There is guidance with this name already. Change it, or choose another name."))
@@ -66,13 +66,13 @@ def add_skill(request: ApiRequest, response: HttpResponse, access: Access, body:
 
 
 @router.get(ONE, Can.MANAGE, response=SkillOut)
-def read_skill(request: ApiRequest, response: HttpResponse, access: Access, skill: str) -> SkillOut:
+def read_skill(response: HttpResponse, access: Access, skill: str) -> SkillOut:
     """Read guidance. The ETag is its version."""
     return _said(response, access.project, _known(access.project, skill))
 
 
 @router.get(f"{ONE}/versions", Can.MANAGE, response=list[SkillVersion])
-def list_skill_versions(request: ApiRequest, access: Access, skill: str) -> list[SkillVersion]:
+def list_skill_versions(access: Access, skill: str) -> list[SkillVersion]:
     """List the project's own texts under this name, the newest first; none if only the shipped text is used."""
     name = _known(access.project, skill)
     return [SkillVersion.from_orm(row) for row in skill_versions(access.project, name)]

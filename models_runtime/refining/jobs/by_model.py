@@ -23,7 +23,7 @@ from annotations.scores.selectors import label_words
 from annotations.text.spans import Span, overlaps
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm import driver
-from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
+from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, StoredMeter
 from models_runtime.backends.llm.prompts import digest
 from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.correcting import ANSWERS, Correction, Shot, applied, question_about, shown_about
@@ -38,7 +38,7 @@ from models_runtime.runs.services.llm import prompt_labels
 # Calls, tokens and seconds of a refinement's language model, added to its row with every answer.
 
 
-class RefinementMeter(Meter):
+class RefinementMeter(StoredMeter):
     """The meter of a refinement. It needs no lease: every answer counts, even if another worker has the job now.
 
     Counts besides the server's own: `milliseconds`, `unreadable`, `not_applied`.
@@ -48,22 +48,16 @@ class RefinementMeter(Meter):
         super().__init__()
         self._row = row.pk
 
-    def record(self) -> None:
-        """Add the counts to the row. If that fails, keep them for the next call."""
-        counts = self.take()
+    def store(self, counts: dict[str, int]) -> None:
+        """Add the counts to the row."""
         more = {
             "calls": counts.get("requests", 0),
             "seconds": counts.get("milliseconds", 0) / 1000,
             **{name: counts.get(name, 0) for name in ("tokens_in", "tokens_out", "unreadable", "not_applied")},
         }
         grown = {name: F(name) + count for name, count in more.items() if count}
-        if not grown:
-            return
-        try:
+        if grown:
             Refinement.objects.filter(pk=self._row).update(**grown)
-        except BaseException:
-            self.add(**counts)
-            raise
 
 
 class TimedCompletion:

@@ -2,6 +2,8 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from django.conf import settings
@@ -37,38 +39,41 @@ PREFIX: Final = "s-"
 _DIGITS: Final = 60
 
 
+@dataclass(frozen=True)
 class SealedAnswers:
-    """Stored answers of one project (models_runtime.backends.llm.relexicalizing.Answers). Costs go to `bill`."""
+    """Stored answers of one project about some notes (models_runtime.backends.llm.relexicalizing.AnswersAbout).
 
-    def __init__(self, project: Project, key: Key, bill: Bill) -> None:
-        self._project, self._key, self._bill = project, key, bill
+    Costs go to `bill`.
+    """
 
-    def find(self, key: str, notes: Collection[int]) -> list[dict[str, Any]] | None:
+    project: Project
+    key: Key
+    bill: Bill
+    notes: Collection[int]
+
+    def find(self, key: str) -> list[dict[str, Any]] | None:
         """The answer to the same question about the same notes."""
-        rows = LlmAnswer.objects.filter(key=self._digest(key, notes), document=min(notes, default=0))
+        rows = LlmAnswer.objects.filter(key=self._digest(key), document=min(self.notes, default=0))
         sealed = rows.values_list("found", flat=True).first()
-        if sealed is None:
-            return None
-        entries: list[dict[str, Any]] = self._key.open(b64decode(sealed["sealed"]))
-        return entries
+        return None if sealed is None else self.key.open(b64decode(sealed["sealed"]))
 
-    def keep(self, key: str, notes: Collection[int], entries: list[dict[str, Any]]) -> None:
+    def keep(self, key: str, text: str, found: list[dict[str, Any]]) -> None:
         """Store an answer. If one of the notes was erased meanwhile, only record the cost."""
-        sealed = {"sealed": b64encode(self._key.seal(entries)).decode()}
-        digest, wanted = self._digest(key, notes), sorted(notes)
+        sealed = {"sealed": b64encode(self.key.seal(found)).decode()}
+        digest, wanted = self._digest(key), sorted(self.notes)
         with transaction.atomic():
             # The lock keeps the notes from being erased before the answer is stored; an erasure then deletes it.
-            hold(self._project.pk)
-            present = Document.objects.filter(project=self._project, pk__in=among(wanted)).count()
+            hold(self.project.pk)
+            present = Document.objects.filter(project=self.project, pk__in=among(wanted)).count()
             if wanted and present == len(wanted):
                 rows = [LlmAnswer(document_id=note, key=digest, found={}) for note in wanted]
                 rows[0].found = sealed
                 LlmAnswer.objects.bulk_create(rows, ignore_conflicts=True)
-            self._bill.record()
+            self.bill.record()
 
-    def _digest(self, key: str, notes: Collection[int]) -> str:
-        ids = [str(note) for note in sorted(notes)]
-        return PREFIX + self._key.hexdigest("surrogate answer", key, *ids)[:_DIGITS]
+    def _digest(self, key: str) -> str:
+        ids = [str(note) for note in sorted(self.notes)]
+        return PREFIX + self.key.hexdigest("surrogate answer", key, *ids)[:_DIGITS]
 
 
 def forget_answers(*, project: Project, notes: Sequence[int], patient: str) -> None:
@@ -220,8 +225,7 @@ def make(project: Project, params: makers.Params) -> ModelMaker:
         raise ServiceError(message, code="server")
     payer = Release.objects.filter(project=project, pk=int(params.get(makers.PAYER) or 0)).first()
     key, bill = project_key(project), Bill(payer or project, server.price)
-    answers = SealedAnswers(project, key, bill)
-    more = {"capacity": capacity_of(server), "meter": bill, "answers": answers}
+    more = {"capacity": capacity_of(server), "meter": bill, "answers": partial(SealedAnswers, project, key, bill)}
     model = _asked(
         lambda: load("models_runtime.backends.llm.relexicalizing.Relexicalizer")(server, params["model"], **more)
     )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 
 import pytest
 from django.urls import reverse
@@ -210,14 +211,13 @@ def test_stored_answers_are_sealed_and_go_with_their_notes(ward, model, by_model
 
 
 def test_an_answer_about_a_note_that_is_erased_meanwhile_is_not_stored(ward):
-    key = project_key(ward.project)
-    answers = SealedAnswers(ward.project, key, Bill(ward.project, None))
+    about = partial(SealedAnswers, ward.project, project_key(ward.project), Bill(ward.project, None))
     one, two = ward.notes[0].pk, ward.notes[1].pk
-    answers.keep("k", {one, two}, [{"id": 1}])
-    assert answers.find("k", {two, one}) == [{"id": 1}] and answers.find("k", {one}) is None
+    about({one, two}).keep("k", "", [{"id": 1}])
+    assert about({two, one}).find("k") == [{"id": 1}] and about({one}).find("k") is None
     Document.objects.filter(pk=two).delete()
-    answers.keep("l", {one, two}, [{"id": 1}])
-    assert answers.find("l", {one, two}) is None
+    about({one, two}).keep("l", "", [{"id": 1}])
+    assert about({one, two}).find("l") is None
 
 
 def test_clusters_are_made_from_two_notes_at_a_time(ward, model, by_model):
