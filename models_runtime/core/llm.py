@@ -39,9 +39,12 @@ class Bill(StoredMeter):
         self._payer = {payer._meta.model_name or "": payer}
         self._price = price
 
-    @transaction.atomic
     def store(self, counts: dict[str, int]) -> None:
         """Add the counts to the payer's row."""
+        with transaction.atomic():
+            self._add(counts)
+
+    def _add(self, counts: dict[str, int]) -> None:
         price = self._price
         row = self._payer | {"currency": price.currency if price else ""}
         cost = price.of(counts.get("tokens_in", 0), counts.get("tokens_out", 0)) if price else None

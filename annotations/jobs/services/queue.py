@@ -94,17 +94,8 @@ def enqueue(
             if before is not None:
                 return before
             check_allowance(project, actor)
-        job, made = Job.objects.get_or_create(
-            project=project,
-            key=key,
-            defaults={
-                "kind": kind,
-                "params": params,
-                "queue": queue or kind_of(kind).queue,
-                "total": total,
-                "created_by": actor,
-            },
-        )
+        about = {"kind": kind, "params": params, "queue": queue or kind_of(kind).queue, "total": total}
+        job, made = Job.objects.get_or_create(project=project, key=key, defaults=about | {"created_by": actor})
         if made:
             push_on_commit(job.pk)
         return job
@@ -265,6 +256,13 @@ def key_of(kind: str, key: str) -> str:
 def started_with(made: type[Row], project: Project, kind: str, key: str) -> Row | None:
     """Return the row that was made with this job in this project, or None if nothing was started with the key yet."""
     return made._default_manager.filter(project=project, job__key=key_of(kind, key)).first()
+
+
+def start_for(row: Any, kind: str, key: str, actor: User | None, params: dict[str, Any], **more: Any) -> Job:
+    """Start the job of a row, which `started_with` then finds, as `enqueue` does."""
+    row.job = job = enqueue(kind=kind, project=row.project, params=params, key=key_of(kind, key), actor=actor, **more)
+    row.save(update_fields=["job"])
+    return job
 
 
 # Find a job that a person may see or control. Pages and the API use these functions.

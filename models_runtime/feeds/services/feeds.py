@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Can, enter
 from annotations.core.services import ServiceError, check_choice
-from annotations.jobs.services.queue import LIVE, continue_with_more, enqueue
+from annotations.jobs.services.queue import LIVE, continue_with_more, start_for
 from annotations.models import Author, AuthorKind, Job, JobState, Project, User
 from annotations.release.services.policies import parsed_policy, policy_named
 from models_runtime.feeds.events import FEED_ADDED, FEED_CONTINUED, FEED_PAUSED, FEED_RUN_CHOSEN, FeedChanged
@@ -170,10 +170,7 @@ def start_work(feed: Feed) -> Job:
             raise ServiceError(_("This feed is paused. Continue it first."), code="paused")
         if locked.job is not None:
             return continue_with_more(locked.job)
-        params, key = {"feed_id": locked.pk}, f"{KIND}-{locked.pk}"
-        locked.job = enqueue(kind=KIND, project=locked.project, params=params, key=key, actor=None)
-        locked.save(update_fields=["job"])
-        return locked.job
+        return start_for(locked, KIND, str(locked.pk), None, {"feed_id": locked.pk})
 
 
 def look_at_feeds() -> None:

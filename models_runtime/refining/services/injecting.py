@@ -13,8 +13,8 @@ from annotations.core.access import Access
 from annotations.core.bulk import among, in_batches, insert_objects
 from annotations.core.services import ServiceError, erasures_of, good_name, unerased
 from annotations.formats.files.csv_files import RowError
-from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
-from annotations.models import Author, AuthorKind, Document, Project, User
+from annotations.jobs.services.queue import locked, start_for, started_with
+from annotations.models import AuthorKind, Document, Project, User
 from annotations.notes.selectors.in_context import Entry, LabelLook, with_context
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
@@ -23,7 +23,7 @@ from models_runtime.refining.rules.injection import CSV, LOG, Term, read_terms
 from models_runtime.refining.rules.rules import InjectionRule, missing
 from models_runtime.refining.rules.systemic import PREFIX, Cluster, RejectedAnnotation, clusters
 from models_runtime.refining.selectors import BATCH, gold_version, has_rejections, labels_for, rejections
-from models_runtime.runs.services.runs import free_name
+from models_runtime.runs.services.runs import new_author
 
 KIND: Final = "inject"
 ALL: Final = "all"
@@ -58,18 +58,12 @@ def start_injection(
     with locked(project, exists):
         if existing := started_with(InjectedRun, project, KIND, key):
             return existing
-        author = Author.objects.create(
-            project=project, kind=AuthorKind.BENCH, name=name or free_name(project, AuthorKind.BENCH, "injected")
-        )
+        author = new_author(project, AuthorKind.BENCH, name, "injected")
         run = InjectedRun.objects.create(
             project=project, author=author, gold_version=version, rules=chosen, rate=rate, seed=seed,
             terms=[[term.string, term.label, term.count] for term in terms], created_by=actor,
         )  # fmt: skip
-        run.job = enqueue(
-            kind=KIND, project=project, params={"run_id": run.pk}, key=key_of(KIND, key), actor=actor,
-            total=version.note_count,
-        )  # fmt: skip
-        run.save(update_fields=["job"])
+        start_for(run, KIND, key, actor, {"run_id": run.pk}, total=version.note_count)
         data: events.ErrorsInjected = {"author": author.pk, "gold": gold, "rules": chosen, "rate": rate, "seed": seed}
         events.ERRORS_INJECTED.record(actor=actor, project_id=project.pk, data=data)
     return run

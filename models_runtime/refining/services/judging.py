@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from annotations.core.access import Access, authors_for
 from annotations.core.services import ServiceError
-from annotations.jobs.services.queue import LIVE, enqueue, key_of, started_with
+from annotations.jobs.services.queue import LIVE, start_for, started_with
 from annotations.models import GoldVersion, Job, Project, User
 from annotations.scores.rules.judging import MIRANDA, RULES, STANDARD, THRESHOLD
 from annotations.scores.selectors import compared
@@ -78,7 +78,7 @@ def start_judging(
         )
         for position, (server, model) in enumerate(chosen):
             Judge.objects.create(judging=judging, position=position, server=server, model=model)
-        _enqueue(judging, key, actor)
+        _start(judging, key, actor)
         names = [f"{server}/{model}" for server, model in chosen]
         data: JudgingStarted = {"judging": judging.pk, "gold": gold, "judges": names}
         JUDGING_STARTED.record(actor=actor, project_id=project.pk, data=data)
@@ -102,13 +102,11 @@ def judge_again(*, judging: Judging, actor: User | None) -> None:
             )
         ready_again({"judging_id": held.pk})
         begun = Job.objects.filter(project=held.project, kind="judge", key__startswith=f"judge-{held.pk}-again-")
-        _enqueue(held, f"{held.pk}-again-{begun.count() + 1}", actor)
+        _start(held, f"{held.pk}-again-{begun.count() + 1}", actor)
 
 
-def _enqueue(judging: Judging, key: str, actor: User | None) -> None:
-    params = {"judging_id": judging.pk, "author_id": judging.author_id}
-    judging.job = enqueue(kind="judge", project=judging.project, params=params, key=key_of("judge", key), actor=actor)
-    judging.save(update_fields=["job"])
+def _start(judging: Judging, key: str, actor: User | None) -> None:
+    start_for(judging, "judge", key, actor, {"judging_id": judging.pk, "author_id": judging.author_id})
 
 
 def _wanted(project: Project, gold: int, author: int, split: str) -> tuple[ScoreRequest, GoldVersion]:

@@ -26,6 +26,7 @@ from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 from models_runtime.runs.services.llm import usage_of_judge
 
 BATCH: Final = 500
+_ASKED: Final = ("rules", "unit", "temperature", "threshold", "language", "prompt_version")
 SCORES: Final = ("rewritten", "spans")
 # Groups of entities: without a majority, by the majority's verdict, and correctly hidden although not in gold.
 BEYOND: Final = "beyond"
@@ -89,12 +90,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
         "gold": judging.gold_version.number,
         "content_hash": judging.gold_version.content_hash,
         "split": judging.split or None,
-        "rules": judging.rules,
-        "unit": judging.unit,
-        "temperature": judging.temperature,
-        "threshold": judging.threshold,
-        "language": judging.language,
-        "prompt_version": judging.prompt_version,
+        **{name: getattr(judging, name) for name in _ASKED},
         "state": judging.job.state if judging.job else JobState.CANCELED,
         "few_notes": few_notes(spans),
         "own_gold_spans": _copied(judging, notes),

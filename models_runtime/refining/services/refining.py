@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.services import ServiceError, check_choice, good_name
 from annotations.gold.selectors import versions
-from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
+from annotations.jobs.services.queue import key_of, locked, start_for, started_with
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, GoldVersion, Job, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.names import WordingError, worded
@@ -26,7 +26,7 @@ from models_runtime.refining.jobs.by_model import MOST
 from models_runtime.refining.jobs.refining import METHODS, WITH_MODEL
 from models_runtime.refining.selectors import gold_version, present, skills_of
 from models_runtime.runs.services.llm import checked_params, default_language, prompt_labels, prompt_of, servers
-from models_runtime.runs.services.runs import free_name
+from models_runtime.runs.services.runs import new_author
 
 # The language model of a refinement: the server, the model and the prompt, and whether notes may be sent to it.
 
@@ -164,19 +164,14 @@ def start_refinement(
     with locked(project, exists):
         if existing := _started_with(project, key):
             return existing
-        made = Author.objects.create(
-            project=project, kind=kind, name=name or free_name(project, kind, f"{author.name}-{method}")
-        )
+        made = new_author(project, kind, name, f"{author.name}-{method}")
         row = Refinement.objects.create(
             project=project, source=author, author=made, method=method, gold_version=version, created_by=actor,
             key=key_of(KIND, key) if external else None, **fields,
         )  # fmt: skip
         if not external:
-            row.job = enqueue(
-                kind=KIND, project=project, params={"refinement_id": row.pk, "gold": version is not None},
-                key=key_of(KIND, key), actor=actor, total=notes, queue=SET_UP[LLM].queue if fields else "",
-            )  # fmt: skip
-            row.save(update_fields=["job"])
+            params, queue = {"refinement_id": row.pk, "gold": version is not None}, SET_UP[LLM].queue if fields else ""
+            start_for(row, KIND, key, actor, params, total=notes, queue=queue)
         data: RefinementStarted = {"source": author.pk, "author": made.pk, "method": method}
         REFINEMENT_STARTED.record(actor=actor, project_id=project.pk, data=data)
     return row

@@ -14,7 +14,7 @@ from models_runtime.core.external import FOUND
 from models_runtime.core.health import Health, ModelHealth, Workers
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 from models_runtime.runs.services.backends import ready_models
-from models_runtime.runs.services.external import INSTALL
+from models_runtime.runs.services.external import how_to_install
 from models_runtime.runs.services.llm import servers
 from models_runtime.training.services.calibration import CalibrationInUse, calibration_in_use
 from models_runtime.training.services.trained import trouble_of
@@ -78,7 +78,7 @@ def _of_external(key: str, kind: registry.BackendKind, workers: Workers) -> Heal
     """Return the health of a backend for external models: no model at hand counts before missing workers."""
     if FOUND[key]():
         return workers.health(key, kind, kind.queue)
-    return Health(ModelHealth.NO_SERVER if key == registry.REMOTE else ModelHealth.WEIGHTS, INSTALL[key]())
+    return Health(ModelHealth.NO_SERVER if key == registry.REMOTE else ModelHealth.WEIGHTS, how_to_install(key))
 
 
 def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:

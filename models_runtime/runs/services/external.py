@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from annotations.core.hooks import UsedModel
 from annotations.core.services import ServiceError
@@ -38,36 +38,30 @@ MOST_PROMPTS = 200
 USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
 
 
-INSTALL = {
-    PIPELINE: lambda: (
-        gettext("This machine has no spaCy pipelines. Install a package, or copy a folder to %(folder)s.")
-        % {"folder": external.pipelines_home()}
+_INSTALL = {
+    PIPELINE: gettext_noop("This machine has no spaCy pipelines. Install a package, or copy a folder to %(folder)s."),
+    TAGGER: gettext_noop(
+        "This machine has no transformers that label tokens. Copy a folder of weights to %(folder)s, on this "
+        "machine and on those of the workers."
     ),
-    TAGGER: lambda: (
-        gettext(
-            "This machine has no transformers that label tokens. Copy a folder of weights to %(folder)s, on this "
-            "machine and on those of the workers."
-        )
-        % {"folder": external.weights_home()}
+    FLAIR: gettext_noop(
+        "This machine has no Flair taggers. Copy a folder that the script in docs/flair.md made to %(folder)s, on "
+        "this machine and on those of the workers."
     ),
-    FLAIR: lambda: (
-        gettext(
-            "This machine has no Flair taggers. Copy a folder that the script in docs/flair.md made to %(folder)s, on "
-            "this machine and on those of the workers."
-        )
-        % {"folder": external.weights_home()}
+    GLINER: gettext_noop(
+        "This machine has no zero-shot models. Copy a folder that GLiNER saved as safetensors to %(folder)s, on "
+        "this machine and on those of the workers."
     ),
-    GLINER: lambda: (
-        gettext(
-            "This machine has no zero-shot models. Copy a folder that GLiNER saved as safetensors to %(folder)s, on "
-            "this machine and on those of the workers."
-        )
-        % {"folder": external.weights_home()}
-    ),
-    REMOTE: lambda: gettext(
+    REMOTE: gettext_noop(
         "No remote model is configured. Ask the administrator to list servers in DEIDREVIEW_REMOTE_MODELS."
     ),
 }
+
+
+def how_to_install(backend: str) -> str:
+    """What an operator does where there is no model of an external backend."""
+    home = external.pipelines_home() if backend == PIPELINE else external.weights_home()
+    return gettext(_INSTALL[backend]) % {"folder": home}
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,7 @@ def find_external(backend: str, name: str) -> ExternalModel:
     if found is None:
         choices = ", ".join(row.name for row in FOUND[backend]())
         if not choices:
-            raise ServiceError(INSTALL[backend](), code=code)
+            raise ServiceError(how_to_install(backend), code=code)
         message = gettext("There is no model “%(name)s”. Available: %(choices)s.")
         raise ServiceError(message % {"name": name, "choices": choices}, code=code)
     if not found.labels and not found.zero_shot:

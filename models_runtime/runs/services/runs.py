@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core.access import Access
 from annotations.core.services import ServiceError, good_name
-from annotations.jobs.services.queue import LIVE, continue_with_more, enqueue, key_of, locked, started_with
+from annotations.jobs.services.queue import LIVE, continue_with_more, key_of, locked, start_for, started_with
 from annotations.release.services.sources import specs_of
 from annotations.review.selectors.reviewing import WaitingCounts, waiting_of
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModelState
@@ -73,28 +73,28 @@ def started(
     with locked(project, exists):
         if existing := started_with(Run, project, "run", key):
             return existing
-        author = models.Author.objects.create(
-            project=project,
-            kind=models.AuthorKind.RUN,
-            name=name or free_name(project, models.AuthorKind.RUN, choice.stem),
-            merged_from=list(merged_from) or None,
-        )
+        merged = list(merged_from) or None
+        author = new_author(project, models.AuthorKind.RUN, name, choice.stem, merged_from=merged)
         run = Run.objects.create(
             project=project, author=author, backend=choice.backend, model=choice.model, params=params, created_by=actor
         )
         notes = _make_items(run, read_by, left, only)
         if not notes:
             raise ServiceError(_reason_for_no_notes(read_by, left), code="empty")
-        _enqueue(run, key_of("run", key), actor, notes)
+        _start(run, key, actor, notes)
         data: RunStarted = {"author": author.pk, "backend": choice.backend, "notes": notes}
         RUN_STARTED.record(actor=actor, project_id=project.pk, data=data)
     return run
 
 
-def _enqueue(run: Run, key: str, actor: models.User | None, notes: int) -> None:
-    params, queue = {"run_id": run.pk}, queue_of(run)
-    run.job = enqueue(kind="run", project=run.project, params=params, key=key, actor=actor, total=notes, queue=queue)
-    run.save(update_fields=["job"])
+def _start(run: Run, key: str, actor: models.User | None, notes: int) -> None:
+    start_for(run, "run", key, actor, {"run_id": run.pk}, total=notes, queue=queue_of(run))
+
+
+def new_author(project: models.Project, kind: str, name: str, stem: str, **more: Any) -> models.Author:
+    """Make the author of a run or of a refined run; without a name, it gets the first free one with the stem."""
+    name = name or free_name(project, kind, stem)
+    return models.Author.objects.create(project=project, kind=kind, name=name, **more)
 
 
 def free_name(project: models.Project, kind: str, stem: str) -> str:
@@ -202,18 +202,16 @@ def run_rows(runs: Iterable[Run], user: models.User) -> list[RunRow]:
 def retry_failed(*, run: Run, actor: models.User | None) -> int:
     """Start a new job for the unfinished notes of an ended run. Return their number."""
     with transaction.atomic():
-        models.Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
-        held = Run.objects.select_for_update(of=("self",)).select_related("job", "model", "project").get(pk=run.pk)
-        _check_model(held)
+        held = _held(run)
         if held.job is not None and held.job.state in LIVE:
             raise ServiceError(_("This run is still in progress. Wait until it ends, or cancel it."), code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItemState.DONE)
         left = unfinished.update(state=RunItemState.PENDING, error="")
         if not left:
             raise ServiceError(_("All notes of this run are done, so there is nothing to retry."), code="none")
-        again = f"run-{run.pk}-again-"
-        times = models.Job.objects.filter(project=run.project, kind="run", key__startswith=again).count()
-        _enqueue(held, f"{again}{times + 1}", actor, RunItem.objects.filter(run=run).count())
+        again = f"{run.pk}-again-"
+        earlier = models.Job.objects.filter(project=run.project, kind="run", key__startswith=key_of("run", again))
+        _start(held, f"{again}{earlier.count() + 1}", actor, RunItem.objects.filter(run=run).count())
     return left
 
 
@@ -224,23 +222,25 @@ def read_more(*, run: Run, notes: Collection[int]) -> int:
     ServiceError `model` where the run's model was retired.
     """
     with transaction.atomic():
-        models.Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
-        held = Run.objects.select_for_update(of=("self",)).select_related("job", "model", "project").get(pk=run.pk)
-        _check_model(held)
+        held = _held(run)
         there = set(RunItem.objects.filter(run=run, document__in=notes).values_list("document_id", flat=True))
         new = [RunItem(run=run, document_id=pk) for pk in sorted(set(notes) - there)]
         RunItem.objects.bulk_create(new, batch_size=500)
         if held.job is None:
-            _enqueue(held, f"run-{run.pk}-more", None, len(new))
+            _start(held, f"{run.pk}-more", None, len(new))
         elif RunItem.objects.filter(run=run, state=RunItemState.PENDING).exists():
             continue_with_more(held.job)
     return len(new)
 
 
-def _check_model(run: Run) -> None:
-    if run.model is not None and run.model.state == TrainedModelState.RETIRED:
+def _held(run: Run) -> Run:
+    """Lock the project and the run. Raises ServiceError `model` where the run's model was retired."""
+    models.Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
+    held = Run.objects.select_for_update(of=("self",)).select_related("job", "model", "project").get(pk=run.pk)
+    if held.model is not None and held.model.state == TrainedModelState.RETIRED:
         message = _("The model “%(name)s” was retired. Start a new run with another model.")
-        raise ServiceError(message % {"name": run.model.name}, code="model")
+        raise ServiceError(message % {"name": held.model.name}, code="model")
+    return held
 
 
 # Rename runs. Files, commands and releases name a run's annotations `run:NAME`.

@@ -120,9 +120,7 @@ def summary(row: Calibration) -> dict[str, Any]:
         "own_gold_spans": row.own_spans,
         "left_out": row.left_out,
         "method": row.curves["method"],
-        "ece": {"before": before["ece"], "after": after["ece"]},
-        "brier": {"before": before["brier"], "after": after["brier"]},
-        "groups": {"before": before["groups"], "after": after["groups"]},
+        **{name: {"before": before[name], "after": after[name]} for name in ("ece", "brier", "groups")},
         "labels": row.figures["labels"],
         "curves": {label: _points(values) for label, values in curves.items()},
     }

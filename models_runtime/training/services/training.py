@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.services import ServiceError, check_choice
 from annotations.gold.selectors import frozen_version
-from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
+from annotations.jobs.services.queue import locked, start_for, started_with
 from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User
 from annotations.text.names import whole
 from models_runtime.backends.augmenting import replaceable
@@ -99,15 +99,8 @@ def start_training(
             created_by=actor,
         )
         newest = Document.objects.filter(project=project).aggregate(newest=Max("pk"))["newest"] or 0
-        row.job = enqueue(
-            kind="train",
-            project=project,
-            params={"model_id": row.pk, "newest": newest},
-            key=key_of("train", key),
-            actor=actor,
-            queue=trainable_kind(backend).queue,
-        )
-        row.save(update_fields=["job"])
+        started = {"model_id": row.pk, "newest": newest}
+        start_for(row, "train", key, actor, started, queue=trainable_kind(backend).queue)
         data: ModelTrained = {"model": row.pk, "gold": version.number, "algorithm": params["algorithm"]}
         MODEL_TRAINED.record(actor=actor, project_id=project.pk, data=data)
         for one in also:
