@@ -11,16 +11,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    AuthorKind,
-    Document,
-    GoldVersion,
-    GoldVersionNote,
-    JobState,
-    Project,
-)
+from annotations.models import AnnotationSet, AuthorKind, Document, GoldVersion, GoldVersionNote, JobState, Project
+from annotations.models import AnnotationSetState as SetState
 from annotations.models import Span as SpanRow
 from annotations.review.selectors.suggestions import is_doubtful
 from annotations.scores.selectors import codes_of, label_words
@@ -211,7 +203,7 @@ def outside_gold(
     inside = GoldVersionNote.objects.filter(version__project=project).values("document")
     gold = AnnotationSet.objects.filter(author__project=project, author__kind=AuthorKind.GOLD).values("document")
     texts = GoldVersionNote.objects.filter(version__in=versions).values("document__sha256")
-    done = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED).values("document")
+    done = AnnotationSet.objects.filter(author=author, state=SetState.SUBMITTED).values("document")
     rows = Document.objects.filter(project=project, pk__in=done)
     rows = rows.exclude(pk__in=inside).exclude(pk__in=gold).exclude(sha256__in=texts)
     if language := params.get("language", ""):

@@ -26,16 +26,7 @@ from annotations.text.combining import MergedSpan
 from annotations.text.hashes import string_key, text_sha256
 from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, SpanError, checked, crowd_in, estimated
 from annotations.text.spans import Span as DomainSpan
-from models_runtime.backends.base import (
-    Backend,
-    BackendError,
-    Budget,
-    OnDevice,
-    PredictsEach,
-    RewrittenText,
-    budget_of,
-    each_alone,
-)
+from models_runtime.backends import base
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added
 from models_runtime.core.combining import CombinedBackend, combined, spans_of
 from models_runtime.core.llm import llm_backend
@@ -52,7 +43,7 @@ from models_runtime.training.jobs.calibration import curves_of, newest
 LOOK_EVERY = 0.25
 
 
-def batches(claim: Claim, run: Run, budget: Budget) -> Iterator[list[RunItem]]:
+def batches(claim: Claim, run: Run, budget: base.Budget) -> Iterator[list[RunItem]]:
     """Yield shares of the pending items by id until none is pending. Failed items are not repeated.
 
     A helper ends when no item is free. The worker that leads the run waits for the other workers' shares, which are
@@ -74,7 +65,7 @@ def pending(run: Run) -> QuerySet[RunItem]:
     return RunItem.objects.filter(run=run, state=RunItemState.PENDING)
 
 
-def _free(run: Run, held: Held, budget: Budget) -> list[int]:
+def _free(run: Run, held: Held, budget: base.Budget) -> list[int]:
     """Return the next free ids, all before the next share of another worker."""
     rows = pending(run)
     for first, last in held:
@@ -103,7 +94,7 @@ def run(claim: Claim) -> dict[str, Any]:
     if claim.leads:
         _count(claim, row)
         _record_device(claim, row, backend)
-    for items in batches(claim, row, budget_of(backend)):
+    for items in batches(claim, row, base.budget_of(backend)):
         # A write keeps other workers from writing, so the results are prepared before the transaction.
         results = [mapper.outcome(*each) for each in _predict(backend, items, claim)]
         with transaction.atomic():
@@ -117,15 +108,15 @@ def run(claim: Claim) -> dict[str, Any]:
     return _result(claim, row) if claim.leads else {}
 
 
-def _record_device(claim: Claim, row: Run, backend: Backend | CombinedBackend) -> None:
+def _record_device(claim: Claim, row: Run, backend: base.Backend | CombinedBackend) -> None:
     """Record the device of the worker that leads the run, and the memory used so far."""
-    if isinstance(backend, OnDevice):
+    if isinstance(backend, base.OnDevice):
         row.params |= {"device": backend.device.description, "memory": backend.device.memory()}
         with claim.fenced():
             row.save(update_fields=["params"])
 
 
-def _same_backend(claim: Claim, row: Run, backend: Backend | CombinedBackend) -> None:
+def _same_backend(claim: Claim, row: Run, backend: base.Backend | CombinedBackend) -> None:
     """Check that all workers use the same revision of the backend. Raises ServiceError `revision`."""
     if row.revision == backend.revision:
         return
@@ -160,7 +151,7 @@ def _result(claim: Claim, row: Run) -> dict[str, Any]:
     }
 
 
-def _backend(row: Run) -> Backend | CombinedBackend:
+def _backend(row: Run) -> base.Backend | CombinedBackend:
     backend = _without_threshold(row)
     threshold = row.params.get("threshold")
     if threshold is None:
@@ -171,7 +162,7 @@ def _backend(row: Run) -> Backend | CombinedBackend:
     return ThresholdBackend(backend, threshold)
 
 
-def _without_threshold(row: Run) -> Backend | CombinedBackend:
+def _without_threshold(row: Run) -> base.Backend | CombinedBackend:
     try:
         if row.backend == ENSEMBLE:
             return combined(row)
@@ -180,45 +171,45 @@ def _without_threshold(row: Run) -> Backend | CombinedBackend:
         if row.model is not None:
             return load_model(row.model)
         return load_backend(row.backend, row.project, row.params)
-    except (BackendError, LookupError) as error:
+    except (base.BackendError, LookupError) as error:
         raise ServiceError(str(error), code="backend") from error
 
 
-Result = tuple[RunItem, list[DomainSpan] | None, str, RewrittenText | None]
+Result = tuple[RunItem, list[DomainSpan] | None, str, base.RewrittenText | None]
 """An item with its spans, or with None and the reason why it failed, and the note as a model rewrote it."""
 
 
-def _spans(backend: Backend | CombinedBackend, items: Sequence[RunItem]) -> list[list[DomainSpan]]:
+def _spans(backend: base.Backend | CombinedBackend, items: Sequence[RunItem]) -> list[list[DomainSpan]]:
     notes = [item.document for item in items]
     return backend.predict(notes) if isinstance(backend, CombinedBackend) else spans_of(backend, notes)
 
 
-Found = list[DomainSpan] | RewrittenText | BackendError
+Found = list[DomainSpan] | base.RewrittenText | base.BackendError
 
 
-def _predict(backend: Backend | CombinedBackend, items: Sequence[RunItem], claim: Claim) -> list[Result]:
+def _predict(backend: base.Backend | CombinedBackend, items: Sequence[RunItem], claim: Claim) -> list[Result]:
     """Predict the whole batch at once. If that fails, predict note by note, so that only the faulty notes fail.
 
     A permanent error of the backend, such as missing weights, stops the run, because every note would fail.
     """
 
     def together() -> Sequence[Found]:
-        if isinstance(backend, PredictsEach):
+        if isinstance(backend, base.PredictsEach):
             return backend.predict_each([item.document.text for item in items], claim.check)
         return _spans(backend, items)
 
     try:
-        found = each_alone(together, lambda item: _spans(backend, [item])[0], items, stop=Canceled)
-    except BackendError as error:
+        found = base.each_alone(together, lambda item: _spans(backend, [item])[0], items, stop=Canceled)
+    except base.BackendError as error:
         raise ServiceError(str(error), code="backend") from error
     return [_result_of(item, one) for item, one in zip(items, found, strict=True)]
 
 
 def _result_of(item: RunItem, found: Found) -> Result:
-    if isinstance(found, BackendError):
+    if isinstance(found, base.BackendError):
         logger.warning("The backend failed on a note of a run.")
         return item, None, str(found)[:300], None
-    if not isinstance(found, RewrittenText):
+    if not isinstance(found, base.RewrittenText):
         return _checked(item, found)
     if found.error:
         return item, None, found.error[:300], found
@@ -244,7 +235,7 @@ class _Outcome:
     rows: list[SpanRow] | None
     left_out: int
     reason: str
-    rewritten: RewrittenText | None = None
+    rewritten: base.RewrittenText | None = None
 
 
 class _SpanMapper:
@@ -256,7 +247,7 @@ class _SpanMapper:
         self._curves = curves_of(row.calibration)
 
     def outcome(
-        self, item: RunItem, spans: Sequence[DomainSpan] | None, reason: str, rewritten: RewrittenText | None
+        self, item: RunItem, spans: Sequence[DomainSpan] | None, reason: str, rewritten: base.RewrittenText | None
     ) -> _Outcome:
         if spans is None:
             return _Outcome(item, None, 0, reason, rewritten)

@@ -10,15 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from annotations.text.spans import Span, estimated
-from models_runtime.backends.base import (
-    BackendError,
-    Budget,
-    Device,
-    OnDevice,
-    PredictsEach,
-    RewrittenText,
-    not_installed,
-)
+from models_runtime.backends import base
 from models_runtime.backends.llm import driver, prompts
 from models_runtime.backends.llm.asking import Answer, AskingOptions, Completion, Meter, Question
 from models_runtime.backends.llm.evidence import shots_of
@@ -38,7 +30,7 @@ FENCE: Final = 32
 """Tokens around each text of a question with several."""
 
 
-class LlmBackend(PredictsEach):
+class LlmBackend(base.PredictsEach):
     """Predicts with a model of a listed server. `labels`: the project's labels, the only allowed answers.
 
     `prompt`: the system message, or with the strategy *by_label* the template of the messages (prompts.prompt_of_run);
@@ -68,7 +60,7 @@ class LlmBackend(PredictsEach):
         meter: Meter | None = None,
     ) -> None:
         if not labels:
-            raise BackendError("This project has no labels. Add labels first.")
+            raise base.BackendError("This project has no labels. Add labels first.")
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = meter or Meter()
@@ -80,12 +72,12 @@ class LlmBackend(PredictsEach):
         self._params = params
         self._capacity = capacity
         self._completion = completion or completion_of(server, params.model, self.meter)
-        if isinstance(self._completion, OnDevice):  # The model runs in this process.
+        if isinstance(self._completion, base.OnDevice):  # The model runs in this process.
             self.device = self._completion.device
         # Small batches: little work is lost with a worker, and several workers can share a run of few notes.
         self._together = params.strategy == "extract" and params.context > 0 and not (lines or params.every_pass)
         each = 1 if params.strategy == prompts.BY_LABEL else TOGETHER if self._together else 4
-        self.budget = Budget(notes=each * self._completion.at_once)
+        self.budget = base.Budget(notes=each * self._completion.at_once)
         messages = _messages(params, labels, self.prompt, shots)
         settings = [prompts.VERSION, _CODE, server.name, params.model, repr(params.temperature), str(params.tokens)]
         made_of = prompts.digest(
@@ -129,7 +121,7 @@ class LlmBackend(PredictsEach):
 
     def predict_each(
         self, texts: Sequence[str], check: driver.Check = driver.no_check
-    ) -> list[list[Span] | RewrittenText | BackendError]:
+    ) -> list[list[Span] | base.RewrittenText | base.BackendError]:
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
         if self._params.strategy == "rewrite":
             return self._rewritten_each(texts, check)
@@ -139,7 +131,7 @@ class LlmBackend(PredictsEach):
 
     def _together_each(
         self, texts: Sequence[str], check: driver.Check
-    ) -> list[list[Span] | RewrittenText | BackendError]:
+    ) -> list[list[Span] | base.RewrittenText | base.BackendError]:
         """Short texts are put together in questions, in order; each of the others is asked about alone."""
         groups = grouped(texts, self._params, self.prompt)
         (asking,) = self._extracting
@@ -150,17 +142,17 @@ class LlmBackend(PredictsEach):
             ],
             check,
         )
-        found: dict[int, list[Span] | RewrittenText | BackendError] = {}
+        found: dict[int, list[Span] | base.RewrittenText | base.BackendError] = {}
         for group, result in zip(groups, results, strict=True):
             for number, at in enumerate(group):
-                found[at] = result if isinstance(result, BackendError) else result[number]
+                found[at] = result if isinstance(result, base.BackendError) else result[number]
         alone = [at for at in range(len(texts)) if at not in found]
         found |= zip(alone, self._extracted_each([texts[at] for at in alone], check), strict=True)
         return [found[at] for at in range(len(texts))]
 
     def _extracted_each(
         self, texts: Sequence[str], check: driver.Check
-    ) -> list[list[Span] | RewrittenText | BackendError]:
+    ) -> list[list[Span] | base.RewrittenText | base.BackendError]:
         params = self._params
         pieces = [
             overlapping(text, params.omega, params.overlap) if params.overlap else chunks(text, params.omega)
@@ -181,7 +173,7 @@ class LlmBackend(PredictsEach):
 
     def _rewritten_each(
         self, texts: Sequence[str], check: driver.Check
-    ) -> list[list[Span] | RewrittenText | BackendError]:
+    ) -> list[list[Span] | base.RewrittenText | base.BackendError]:
         # Pieces must not overlap, because the rewritten note is made of them.
         pieces = [chunks(text, REWRITE_WORDS, overlap=0) for text in texts]
         rewrite = self._rewriting.rewrite
@@ -193,7 +185,9 @@ class LlmBackend(PredictsEach):
             for text, parts in zip(texts, pieces, strict=True)
         ]
 
-    def _results(self, conversations: list[driver.Conversation[T]], check: driver.Check) -> Iterator[T | BackendError]:
+    def _results(
+        self, conversations: list[driver.Conversation[T]], check: driver.Check
+    ) -> Iterator[T | base.BackendError]:
         try:
             return iter(driver.run_all(conversations, self._completion, check, self._capacity))
         finally:
@@ -265,11 +259,11 @@ def _shape(params: Params) -> str:
     return f"{params.omega}{overlap}x{params.passes}{'-every' if params.every_pass else ''}{together}"
 
 
-def _joined(results: Iterable[Any], join: Callable[[Sequence[Any]], T]) -> T | BackendError:
+def _joined(results: Iterable[Any], join: Callable[[Sequence[Any]], T]) -> T | base.BackendError:
     """What `join` makes of all results. If one failed, the whole failed: partial results would look complete."""
     every = list(results)
-    failed = next((result for result in every if isinstance(result, BackendError)), None)
-    return failed or join([result for result in every if not isinstance(result, BackendError)])
+    failed = next((result for result in every if isinstance(result, base.BackendError)), None)
+    return failed or join([result for result in every if not isinstance(result, base.BackendError)])
 
 
 def _merged(found: Sequence[list[Span]]) -> list[Span]:
@@ -300,13 +294,13 @@ class LocalCompletion:
         self._over = threading.Event()
         self._lock = threading.Lock()
         if not Path(folder).is_dir():
-            raise BackendError("The model's folder is missing on this worker. Add the folder.")
+            raise base.BackendError("The model's folder is missing on this worker. Add the folder.")
         try:
             self._load(folder)
         except ImportError as error:
-            raise not_installed(error) from None
+            raise base.not_installed(error) from None
         except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise BackendError(
+            raise base.BackendError(
                 "The model's folder can't be loaded ({error}). It must contain a transformers language model "
                 "with safetensors weights, and its tokenizer.",
                 type(error).__name__,
@@ -331,7 +325,7 @@ class LocalCompletion:
             self._model.float()
 
     @property
-    def device(self) -> Device:
+    def device(self) -> base.Device:
         """The device that the model computes on."""
         return self._seat.device
 
@@ -350,7 +344,7 @@ class LocalCompletion:
             return self._completed(question)
         except self._torch.OutOfMemoryError:
             self._torch.cuda.empty_cache()
-            raise BackendError(
+            raise base.BackendError(
                 "The GPU memory is full. Choose fewer words, or stop other programs that use the GPU.", permanent=False
             ) from None
 
@@ -361,7 +355,7 @@ class LocalCompletion:
             most = int(getattr(self._model.config, "max_position_embeddings", 0) or 10**9)
             room = min(question.most_tokens, most - length)
             if room < 1:
-                raise BackendError(
+                raise base.BackendError(
                     "A piece of the note is too long for the model. Choose fewer words.", permanent=False
                 )
             made = self._model.generate(
@@ -373,7 +367,7 @@ class LocalCompletion:
                 pad_token_id=self._tokenizer.eos_token_id,
             )[0, length:]
         if self._over.is_set():
-            raise BackendError("The model was stopped in the middle of its answer.", permanent=False)
+            raise base.BackendError("The model was stopped in the middle of its answer.", permanent=False)
         self._meter.add(requests=1, tokens_in=int(length), tokens_out=len(made))
         text = self._tokenizer.decode(made, skip_special_tokens=True)
         cut = len(made) >= room and int(made[-1]) != self._tokenizer.eos_token_id

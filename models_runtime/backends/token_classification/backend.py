@@ -11,17 +11,8 @@ from annotations.text.bio import marks_and_labels
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.device import Placement, check_files, choose_device, digest_of, name_of
+from models_runtime.backends.token_classification import model
 from models_runtime.backends.token_classification.encoding import FILE
-from models_runtime.backends.token_classification.model import (
-    CONFIG,
-    WEIGHT_FILES,
-    load_model,
-    padding,
-    read_config,
-    read_network,
-    read_pieces,
-    room,
-)
 from models_runtime.backends.token_classification.tagger import Scorer, Tagger, TaggerBackend
 
 # Map the tags of a model trained elsewhere (BIO, IO, BIOES, BILOU) to BIO tags of a label set.
@@ -106,17 +97,17 @@ class TokenClassificationBackend(TaggerBackend):
 
     def __init__(self, path: str, label_set: str, labels: Mapping[str, str | None], device: str = "auto") -> None:
         folder = Path(path)
-        check_files(folder, WEIGHT_FILES)
-        config = read_config(folder)
+        check_files(folder, model.WEIGHT_FILES)
+        config = model.read_config(folder)
         columns = Columns([config.id2label[number] for number in range(config.num_labels)], labels)
         self.label_set = label_set
         self.labels = tuple(sorted({label for label in labels.values() if label}))
-        digest = digest_of(folder, [CONFIG, FILE, *sorted(path.name for path in folder.glob("*.safetensors"))])
+        digest = digest_of(folder, [model.CONFIG, FILE, *sorted(path.name for path in folder.glob("*.safetensors"))])
         self.revision = f"{VERSION}-{digest}-{_short(repr(sorted(labels.items())))}"
-        pieces = read_pieces(folder)
-        network = read_network(folder)
+        pieces = model.read_pieces(folder)
+        network = model.read_network(folder)
         self.placement = Placement(choose_device(device), network)
-        scorer = Scorer(network, pieces.around, most=room(config), pad=padding(config))
+        scorer = Scorer(network, pieces.around, most=model.room(config), pad=model.padding(config))
         source = f"{name_of(folder)[:60]}-{digest[:8]}"
         self._tagger = Tagger(
             pieces, scorer, columns.tags, columns, source, probabilities=columns.probabilities, barred=columns.barred
@@ -129,16 +120,17 @@ class TransformerBackend(TaggerBackend):
     name = "transformer"
 
     def __init__(self, path: str, device: str = "auto") -> None:
-        model = load_model(Path(path))
-        network = model.network
+        trained = model.load_model(Path(path))
+        network = trained.network
         self.placement = Placement(choose_device(device), network)
-        reading, config = model.card.reading, network.config
-        scorer = Scorer(network, model.pieces.around, most=room(config), pad=padding(config), disjoint=reading.disjoint)
-        self.label_set = model.card.label_set
-        self.labels = model.card.labels
-        self.revision = f"{TRAINED_VERSION}-{model.revision}"
-        source = f"transformer-{model.revision[:8]}"
-        self._tagger = Tagger(model.pieces, scorer, model.tags, lambda scores: scores, source, reading.decoding)
+        reading, config = trained.card.reading, network.config
+        limits = {"most": model.room(config), "pad": model.padding(config)}
+        scorer = Scorer(network, trained.pieces.around, **limits, disjoint=reading.disjoint)
+        self.label_set = trained.card.label_set
+        self.labels = trained.card.labels
+        self.revision = f"{TRAINED_VERSION}-{trained.revision}"
+        source = f"transformer-{trained.revision[:8]}"
+        self._tagger = Tagger(trained.pieces, scorer, trained.tags, lambda scores: scores, source, reading.decoding)
 
 
 def _short(text: str) -> str:

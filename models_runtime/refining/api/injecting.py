@@ -30,15 +30,7 @@ from annotations.notes.selectors.in_context import Entry
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.names import MAX_ID
 from models_runtime.models import InjectedRun, SystemicError
-from models_runtime.refining.rules.injection import (
-    LEAST_RATE,
-    LONGEST_TERM,
-    MOST_RATE,
-    MOST_TERMS,
-    Term,
-    TermError,
-    checked_term,
-)
+from models_runtime.refining.rules import injection as injected
 from models_runtime.refining.selectors import systemic_rows
 from models_runtime.refining.services import bench, injecting
 
@@ -89,7 +81,7 @@ class NewTerm(Body):
     The string is deleted when the errors are drawn.
     """
 
-    string: str = Field(max_length=LONGEST_TERM)
+    string: str = Field(max_length=injected.LONGEST_TERM)
     label: str = Field(max_length=100)
     count: int = Field(1, ge=1, lt=10**9)
 
@@ -103,8 +95,8 @@ class NewInjection(Body):
 
     gold: int = Field(ge=1, le=2**31 - 1)
     rules: list[str] | None = Field(None, max_length=100)
-    terms: list[NewTerm] = Field([], max_length=MOST_TERMS)
-    rate: float = Field(0.1, ge=LEAST_RATE, le=MOST_RATE)
+    terms: list[NewTerm] = Field([], max_length=injected.MOST_TERMS)
+    rate: float = Field(0.1, ge=injected.LEAST_RATE, le=injected.MOST_RATE)
     seed: int = Field(7, ge=0, le=injecting.MOST_SEED)
     name: str = ""
 
@@ -185,14 +177,14 @@ def list_injected_errors(
     return paged_in_context(request, paging, access, found, bench.row_of_error, _error, "injections")
 
 
-def _terms(access: Access, rows: Sequence[NewTerm]) -> list[Term]:
+def _terms(access: Access, rows: Sequence[NewTerm]) -> list[injected.Term]:
     """The terms of a request, checked. Raises Problem (422) with a reason for each term that can't be used."""
     _accepted, ids = accepted_labels(access.project)
     terms, wrong = [], []
     for at, row in enumerate(rows):
         try:
-            terms.append(checked_term(row.string, row.label, row.count, ids))
-        except TermError as error:
+            terms.append(injected.checked_term(row.string, row.label, row.count, ids))
+        except injected.TermError as error:
             wrong.append((f"terms.{at}.{error.field}", str(error)))
     if wrong:
         raise invalid(*wrong[:MOST_REASONS])

@@ -12,15 +12,8 @@ from annotations.core.bulk import in_batches
 from annotations.core.services import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.stored_figures import FigureKind, keep, kept_of, key_of
 from annotations.models import GoldVersionNote, JobState, Project
+from annotations.scores.rules import judging as rules
 from annotations.scores.rules.intervals import FEW_NOTES, few_notes
-from annotations.scores.rules.judging import (
-    DISCARDED,
-    Entity,
-    JudgedEntities,
-    Judgement,
-    JudgingTally,
-    figures_by_label,
-)
 from annotations.scores.rules.rates import Rates
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 from models_runtime.runs.services.llm import usage_of_judge
@@ -30,14 +23,14 @@ _ASKED: Final = ("rules", "unit", "temperature", "threshold", "language", "promp
 SCORES: Final = ("rewritten", "spans")
 # Groups of entities: without a majority, by the majority's verdict, and correctly hidden although not in gold.
 BEYOND: Final = "beyond"
-KINDS: Final = (DISCARDED, "FN", "FP", BEYOND, "TP")
+KINDS: Final = (rules.DISCARDED, "FN", "FP", BEYOND, "TP")
 
 
 class NoteVerdicts(NamedTuple):
     """A note with the judges' verdicts, and its counts for the exact scores."""
 
     document: int
-    judged: JudgedEntities
+    judged: rules.JudgedEntities
     counts: dict[str, dict[str, list[int]]]
     unanswered: bool = False
 
@@ -47,12 +40,12 @@ def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVer
     index = {judge.pk: at for at, judge in enumerate(judges)}
     rows = JudgedNote.objects.filter(judging=judging).values_list("pk", "document_id", "entities", "beside")
     for batch in in_batches(rows, BATCH):
-        answers: dict[int, list[list[Judgement | None] | None]] = {pk: [None] * len(judges) for pk, *_ in batch}
+        answers: dict[int, list[list[rules.Judgement | None] | None]] = {pk: [None] * len(judges) for pk, *_ in batch}
         found = Judgment.objects.filter(judge__in=index, note__in=answers).exclude(verdicts__isnull=True).order_by()
         for note, judge, verdicts in found.values_list("note", "judge", "verdicts"):
-            answers[note][index[judge]] = [Judgement(one) if one else None for one in verdicts or ()]
+            answers[note][index[judge]] = [rules.Judgement(one) if one else None for one in verdicts or ()]
         for pk, document, entities, counts in batch:
-            judged = JudgedEntities([Entity(*one) for one in entities], answers[pk])
+            judged = rules.JudgedEntities([rules.Entity(*one) for one in entities], answers[pk])
             yield NoteVerdicts(document, judged, counts, bool(counts.get("unanswered")))
 
 
@@ -64,7 +57,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
     copied from the judged author.
     """
     judges = list(judging.judges.all())
-    tally = JudgingTally(len(judges), judging.threshold, judging.counted_by)
+    tally = rules.JudgingTally(len(judges), judging.threshold, judging.counted_by)
     exact: dict[str, dict[str, Counter[str]]] = {score: {} for score in SCORES}
     notes: list[int] = []
     spans: list[Rates] = []
@@ -78,7 +71,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
             spans.append(_exact_rates(note.counts["spans"]))
         for score in SCORES:
             for label, counts in note.counts[score].items():
-                exact[score].setdefault(label, Counter()).update(dict(zip(Judgement, counts, strict=True)))
+                exact[score].setdefault(label, Counter()).update(dict(zip(rules.Judgement, counts, strict=True)))
     order = [code for code, _ in judging.labels]
     found = tally.as_dict(order)
     failed = Judgment.objects.filter(judge__in=judges, verdicts__isnull=True)
@@ -104,7 +97,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
             for judge, figures in zip(judges, found["judges"], strict=True)
         ],
         **{
-            score: figures_by_label(counted, [code for code in order if code in counted])
+            score: rules.figures_by_label(counted, [code for code in order if code in counted])
             for score, counted in exact.items()
         },
     }
@@ -114,9 +107,9 @@ def _exact_rates(counts: dict[str, list[int]]) -> Rates:
     """The counts of exact spans of one note, over all labels."""
     found: Counter[str] = Counter()
     for each in counts.values():
-        found.update(dict(zip(Judgement, each, strict=True)))
-    right = found[Judgement.TP]
-    return Rates.paired(right, right + found[Judgement.FP], right + found[Judgement.FN])
+        found.update(dict(zip(rules.Judgement, each, strict=True)))
+    right = found[rules.Judgement.TP]
+    return Rates.paired(right, right + found[rules.Judgement.FP], right + found[rules.Judgement.FN])
 
 
 def _copied(judging: Judging, notes: Sequence[int]) -> int:
@@ -132,9 +125,9 @@ class JudgedEntity(NamedTuple):
     """An entity with each judge's verdict: None without a verdict, "" without an answer on the note."""
 
     document: int
-    entity: Entity
+    entity: rules.Entity
     verdicts: tuple[str | None, ...]
-    verdict: Judgement | None
+    verdict: rules.Judgement | None
 
 
 def row_of_entity(one: JudgedEntity) -> list[Any]:
@@ -152,10 +145,10 @@ def judged_entities(judging: Judging, kind: str) -> list[JudgedEntity]:
             continue
         for at, entity in enumerate(note.judged.entities):
             verdict = note.judged.verdict(at, judging.threshold, judging.counted_by)
-            if kind == DISCARDED:
+            if kind == rules.DISCARDED:
                 fits = verdict is None
             elif kind == BEYOND:
-                fits = verdict == Judgement.TP and not entity.gold
+                fits = verdict == rules.Judgement.TP and not entity.gold
             else:
                 fits = verdict == kind
             if fits:
@@ -218,7 +211,7 @@ def _keys(judgings: Sequence[Judging]) -> dict[int, str]:
 
 def _computed(judging: Judging) -> Discards:
     judges = list(judging.judges.all())
-    tally = JudgingTally(len(judges), judging.threshold, judging.counted_by)
+    tally = rules.JudgingTally(len(judges), judging.threshold, judging.counted_by)
     for note in note_verdicts(judging, judges):
         tally.add(note.judged)
     figures = tally.as_dict([code for code, _ in judging.labels])

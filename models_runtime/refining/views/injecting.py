@@ -31,19 +31,7 @@ from annotations.scores.selectors import annotation_set_ids
 from models_runtime.models import InjectedRun
 from models_runtime.refining.forms import INJECTION_REFUSED_AT, AcceptForm, InjectForm
 from models_runtime.refining.selectors import systemic_errors
-from models_runtime.refining.services import injecting
-from models_runtime.refining.services.bench import (
-    KINDS,
-    BenchedError,
-    bench_of,
-    errors_behind,
-    injection_for,
-    is_complete,
-    reasons_of,
-    refiners_of,
-    row_of_error,
-    rule_name,
-)
+from models_runtime.refining.services import bench, injecting
 
 ROWS, PAGE, CLUSTERS = 30, 25, 10
 SEED = 7
@@ -90,16 +78,16 @@ def _start(request: Request, access: Access, cleaned: dict[str, Any]) -> Injecte
 @in_project(Can.MANAGE)
 def injection(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show the bench of an injected run: the whole page, or for htmx the part that changes while its job works."""
-    row = injection_for(access, pk)
+    row = bench.injection_for(access, pk)
     status = status_of(row.job, access) if row.job else None
     context: dict[str, Any] = {"run": row, "status": status, "poll_url": request.path}
-    if is_complete(row):
-        refiners = refiners_of(row, authors_for(access))
-        bench = bench_of(row, refiners)
+    if bench.is_complete(row):
+        refiners = bench.refiners_of(row, authors_for(access))
+        found = bench.bench_of(row, refiners)
         context |= {
-            "bench": bench,
-            "rules": [(rule, rule_name(rule), cells) for rule, cells in bench["rules"]],
-            "possible": [(rule_name(rule), count) for rule, count in row.possible_by_rule().items()],
+            "bench": found,
+            "rules": [(rule, bench.rule_name(rule), cells) for rule, cells in found["rules"]],
+            "possible": [(bench.rule_name(rule), count) for rule, count in row.possible_by_rule().items()],
         }
     return render_part(request, "refining/injecting/injection.html", "refining/injecting/state.html", context)
 
@@ -107,12 +95,12 @@ def injection(request: Request, access: Access, pk: int) -> HttpResponse:
 @in_project(Can.MANAGE)
 def injected_errors(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show injected errors in their sentences: of ?rule=, and with ?author= and ?kind= what an author did with them."""
-    row = injection_for(access, pk)
+    row = bench.injection_for(access, pk)
     author = _author_of(request, access, row)
     rules = ["", *row.rules]
-    kind = one_of(request, "kind", KINDS) if author else "all"
+    kind = one_of(request, "kind", bench.KINDS) if author else "all"
     rule = one_of(request, "rule", rules) if kind != "collateral" else ""
-    found = errors_behind(row, author, kind, rule) if is_complete(row) else []
+    found = bench.errors_behind(row, author, kind, rule) if bench.is_complete(row) else []
     page = paged(request, found, PAGE)
     context = {
         "run": row,
@@ -121,8 +109,8 @@ def injected_errors(request: Request, access: Access, pk: int) -> HttpResponse:
         "kind_name": KIND_NAMES[kind],
         "kinds": list(KIND_NAMES.items()) if author else [],
         "rule": rule,
-        "rule_name": rule_name(rule),
-        "rules": [(one, rule_name(one)) for one in row.rules],
+        "rule_name": bench.rule_name(rule),
+        "rules": [(one, bench.rule_name(one)) for one in row.rules],
         "page": page,
         "entries": _in_context(access, row, author, list(page.object_list)),
     }
@@ -179,21 +167,21 @@ def _clusters(
 
 
 def _in_context(
-    access: Access, run: InjectedRun, author: Author | None, found: list[BenchedError]
+    access: Access, run: InjectedRun, author: Author | None, found: list[bench.BenchedError]
 ) -> list[dict[str, Any]]:
     """Each error in its sentence, with its labels, and what the author did with it."""
     looks = label_looks(access.project)
-    reasons = reasons_of(author, found) if author else {}
+    reasons = bench.reasons_of(author, found) if author else {}
     sets = annotation_set_ids(author or run.author, {one.note for one in found})
     shown = []
-    for one, entry in with_context(access, found, row_of_error, "injections", looks):
+    for one, entry in with_context(access, found, bench.row_of_error, "injections", looks):
         error = one.error
         shown.append(
             {
                 "entry": entry,
                 "set": sets.get(one.note),
                 "was": look_of(looks, error.was) if error.was else None,
-                "rule": rule_name(error.rule) if error.rule else "",
+                "rule": bench.rule_name(error.rule) if error.rule else "",
                 "outcome": one.outcome,
                 "there": [
                     (look_of(looks, span.label), (span.start, span.end) != (error.start, error.end))
@@ -209,7 +197,7 @@ def _author_of(request: Request, access: Access, run: InjectedRun) -> Author | N
     if "author" not in request.GET:
         return None
     wanted = number(request.GET, "author")
-    found = next((one for one in refiners_of(run, authors_for(access)) if one.pk == wanted), None)
+    found = next((one for one in bench.refiners_of(run, authors_for(access)) if one.pk == wanted), None)
     if found is None:
         raise Http404("This author has no notes of the injected run.")
     return found

@@ -25,14 +25,8 @@ from models_runtime.models import Judging, Refinement
 from models_runtime.refining import forms
 from models_runtime.refining.jobs.model_scores import start_scores
 from models_runtime.refining.selectors import described, present, skill_versions
+from models_runtime.refining.services import judging as service
 from models_runtime.refining.services import judging_results
-from models_runtime.refining.services.judging import (
-    PROMPTS,
-    RULE_NAMES,
-    judge_again,
-    judging_for,
-    start_judging,
-)
 from models_runtime.refining.services.refining import Effort, efforts_of, set_skill, sources_of, start_refinement
 from models_runtime.runs.services.llm import leaving, prompts_of, servers
 
@@ -70,7 +64,7 @@ def _discards(access: Access, rows: list[Judging]) -> dict[str, Any] | None:
     return {
         "labels": [look_of(looks, code) for code in order],
         "rows": [
-            {"judging": row, "rules": RULE_NAMES[row.rules], "figures": found[row.pk],
+            {"judging": row, "rules": service.RULE_NAMES[row.rules], "figures": found[row.pk],
              "cells": _cells(found[row.pk], order, most)}
             for row in rows if row.pk in found
         ],
@@ -100,7 +94,7 @@ def judge(request: Request, access: Access) -> HttpResponse:
         servers=servers(),
     )
     asked: dict[str, Any] = {"project": access.project, "actor": access.user, "key": form_key(request, access)}
-    if row := attempted(form, lambda: start_judging(**asked, **form.cleaned_data), forms.JUDGING_REFUSED_AT):
+    if row := attempted(form, lambda: service.start_judging(**asked, **form.cleaned_data), forms.JUDGING_REFUSED_AT):
         return redirect("judging", access.slug, row.pk)
     context = {
         "form": form,
@@ -109,7 +103,9 @@ def judge(request: Request, access: Access) -> HttpResponse:
         "versions": frozen,
         "authors": form.authors,
         "token": form_token(request) or uuid.uuid4(),
-        "prompts": prompts_of(access.project, {PROMPTS[key]: str(name) for key, name in RULE_NAMES.items()}),
+        "prompts": prompts_of(
+            access.project, {service.PROMPTS[key]: str(name) for key, name in service.RULE_NAMES.items()}
+        ),
         "prompt_version": VERSION,
     }
     return render(request, "refining/judging/new.html", context, status=422 if form.is_bound else 200)
@@ -118,13 +114,13 @@ def judge(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.READ_NOTES)
 def judging(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show the verdicts: the whole page, or for htmx the part that changes while the judges work."""
-    row = judging_for(access, pk)
+    row = service.judging_for(access, pk)
     status = status_of(row.job, access) if row.job else None
     context: dict[str, Any] = {
         "judging": row,
         "status": status,
         "poll_url": request.path,
-        "rules": RULE_NAMES[row.rules],
+        "rules": service.RULE_NAMES[row.rules],
         "unit": _(JudgedUnit(row.unit).words),
     }
     if status is None or not status.live:
@@ -170,7 +166,7 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
 @in_project(Can.READ_NOTES)
 def judging_entities(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show the entities behind a count (?kind=) in their sentences, with each judge's verdict."""
-    row = judging_for(access, pk)
+    row = service.judging_for(access, pk)
     kind = one_of(request, "kind", judging_results.KINDS)
     page = paged(request, judging_results.judged_entities(row, kind), PAGE)
     names = [one.name for one in row.judges.all()]
@@ -192,9 +188,9 @@ def judging_entities(request: Request, access: Access, pk: int) -> HttpResponse:
 @in_project(Can.MANAGE, "POST")
 def judging_again(request: Request, access: Access, pk: int) -> HttpResponse:
     """Ask for missing and failed verdicts."""
-    row = judging_for(access, pk)
+    row = service.judging_for(access, pk)
     with error_as_message(request):
-        judge_again(judging=row, actor=access.user)
+        service.judge_again(judging=row, actor=access.user)
     return redirect("judging", access.slug, row.pk)
 
 

@@ -20,17 +20,9 @@ from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.forms.models import MOST, PlaceholderForm
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services import llm
+from models_runtime.runs.services import runs as service
 from models_runtime.runs.services.backend_rows import BackendItem, backend_rows
 from models_runtime.runs.services.backends import expected
-from models_runtime.runs.services.runs import (
-    LONGEST_NAME,
-    RunRow,
-    rename_run,
-    retry_failed,
-    run_counts,
-    run_of,
-    run_rows,
-)
 
 router = ProjectRouter(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
@@ -60,7 +52,7 @@ class RunListed(RunRef):
     started_by: str | None
 
     @classmethod
-    def row(cls, row: RunRow) -> Self:
+    def row(cls, row: service.RunRow) -> Self:
         run = row.run
         return cls(
             **RunRef.from_orm(run).dict(), backend=run.backend, done=row.done, failed=row.failed, total=row.total,
@@ -112,7 +104,7 @@ class NewRun(Body):
 class ChangedRun(Body):
     """The new name of a run."""
 
-    name: str = Field(max_length=LONGEST_NAME)
+    name: str = Field(max_length=service.LONGEST_NAME)
 
 
 class FailedNote(Schema):
@@ -134,8 +126,8 @@ def list_runs(request: ApiRequest, access: Access, paging: Query[Paging]) -> Pag
     """List the runs of a project, the newest first. Imported runs are in the list of reviews only."""
     runs = Run.objects.filter(project=access.project).select_related("author", "job", "created_by").order_by("-pk")
 
-    def fetch(after: int | None, size: int) -> list[RunRow]:
-        return run_rows((runs if after is None else runs.filter(pk__lt=after))[:size], access.user)
+    def fetch(after: int | None, size: int) -> list[service.RunRow]:
+        return service.run_rows((runs if after is None else runs.filter(pk__lt=after))[:size], access.user)
 
     return paged(request, paging, fetch, RunListed.row, lambda row: row.run.pk)
 
@@ -153,22 +145,22 @@ def start_backend_run(response: HttpResponse, access: Access, body: NewRun) -> S
 @router.get(f"{PATH}/{{int:run}}", Can.READ_NOTES, response=RunOut)
 def read_run(access: Access, run: int) -> RunOut:
     """Read a run."""
-    return _shown(access, run_of(access, run))
+    return _shown(access, service.run_of(access, run))
 
 
 @router.patch(f"{PATH}/{{int:run}}", Can.MANAGE, response=RunOut)
 def change_run(access: Access, run: int, body: ChangedRun) -> RunOut:
     """Rename a run. A run that a release names keeps its name (409)."""
-    row = run_of(access, run)
+    row = service.run_of(access, run)
     with named({"name": "name", "exists": "name"}):
-        rename_run(run=row, name=body.name, actor=access.user)
-    return _shown(access, run_of(access, row.pk))
+        service.rename_run(run=row, name=body.name, actor=access.user)
+    return _shown(access, service.run_of(access, row.pk))
 
 
 @router.get(f"{PATH}/{{int:run}}/failures", Can.READ_NOTES, response=Page[FailedNote])
 def list_failures(request: ApiRequest, access: Access, run: int, paging: Query[Paging]) -> PageAnswer:
     """List the notes that failed."""
-    row = run_of(access, run)
+    row = service.run_of(access, run)
     items = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")
     items = items.only("error", "document__name")
     return paged_rows(
@@ -180,9 +172,9 @@ def list_failures(request: ApiRequest, access: Access, run: int, paging: Query[P
 @router.post(f"{PATH}/{{int:run}}/retry", Can.MANAGE, response={202: RunRef})
 def retry_run(response: HttpResponse, access: Access, run: int) -> Status[RunRef]:
     """Start a job for the notes that failed or are unfinished."""
-    row = run_of(access, run)
-    retry_failed(run=row, actor=access.user)
-    return run_started(response, access, run_of(access, row.pk))
+    row = service.run_of(access, run)
+    service.retry_failed(run=row, actor=access.user)
+    return run_started(response, access, service.run_of(access, row.pk))
 
 
 # ── Shared with the other routes of runs ─────────────────────────────────────────────────────────────────────────────
@@ -199,11 +191,11 @@ def run_started(response: HttpResponse, access: Access, run: Run) -> Status[RunR
 
 
 def _shown(access: Access, run: Run) -> RunOut:
-    (row,) = run_rows([run], access.user)
+    (row,) = service.run_rows([run], access.user)
     usage = llm.usage_of(run)
     return RunOut(
         **RunListed.row(row).dict(), revision=run.full_revision, model=run.model_id, calibration=run.calibration_id,
-        pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
+        pending=service.run_counts(run)["pending"], spans_without_label=run.spans_without_label,
         **{name: run.params.get(name) for name in ("method", "members", "left_out", "rules_again", "threshold_for")},
         masking_threshold=run.params.get("threshold"), on_hold_out=expected(run),
         usage=usage.as_dict() if usage else None, rewritten=llm.rewritten_facts(run),

@@ -11,21 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.access import Access
 from annotations.core.forms import ConsentCheckbox, WholeField, offer
 from annotations.models import Label
+from models_runtime.backends.llm import servers as llm
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
-from models_runtime.backends.llm.servers import (
-    LEAST_OMEGA,
-    MOST_CONTEXT,
-    MOST_OMEGA,
-    MOST_PASSES,
-    MOST_PROMPT,
-    MOST_TOKENS,
-    OMEGA,
-    PASSES,
-    STRATEGIES,
-    Server,
-    most_overlap,
-    temperature_of,
-)
 from models_runtime.core.external import ExternalModel
 from models_runtime.models import Run
 from models_runtime.runs.forms.runs import name_field
@@ -40,7 +27,7 @@ OWN = (
 )  # fmt: skip
 
 
-def where_of(server: Server) -> str:
+def where_of(server: llm.Server) -> str:
     """Return the server's name and the machine that receives the notes."""
     if server.folder:
         return f"{server.name}: {_('on the worker')}"
@@ -49,7 +36,7 @@ def where_of(server: Server) -> str:
     return f"{server.name}: {_('this machine')}"
 
 
-def models_of(servers: Iterable[Server]) -> list[tuple[str, str]]:
+def models_of(servers: Iterable[llm.Server]) -> list[tuple[str, str]]:
     """The choices “server model”, each with the machine that receives the notes."""
     return [(f"{one.name} {model}", f"{model} ({where_of(one)})") for one in servers for model in one.models]
 
@@ -72,7 +59,7 @@ class LlmForm(forms.Form):
 
     model = forms.ChoiceField(label=_("Model"), error_messages={"required": _("Choose a model.")})
     may_leave = agreed_field()
-    strategy = forms.ChoiceField(label=_("Strategy"), choices=list(STRATEGIES.items()), initial="extract")
+    strategy = forms.ChoiceField(label=_("Strategy"), choices=list(llm.STRATEGIES.items()), initial="extract")
     language = forms.ChoiceField(
         label=_("Language of the prompt"),
         choices=list(LANGUAGES.items()),
@@ -81,15 +68,15 @@ class LlmForm(forms.Form):
     )
     omega = WholeField(
         label=_("Words per chunk"),
-        least=LEAST_OMEGA,
-        most=MOST_OMEGA,
-        initial=OMEGA,
+        least=llm.LEAST_OMEGA,
+        most=llm.MOST_OMEGA,
+        initial=llm.OMEGA,
         required=False,
         help_text=_("To extract, notes are split into chunks at sentence ends. Models miss more in long chunks."),
     )
     overlap = WholeField(
         label=_("Words shared by chunks"),
-        most=most_overlap(MOST_OMEGA),
+        most=llm.most_overlap(llm.MOST_OMEGA),
         initial=0,
         required=False,
         help_text=_("At most half of a chunk. An identifier that the end of a chunk cuts is whole in the next one."),
@@ -97,8 +84,8 @@ class LlmForm(forms.Form):
     passes = WholeField(
         label=_("Passes"),
         least=1,
-        most=MOST_PASSES,
-        initial=PASSES,
+        most=llm.MOST_PASSES,
+        initial=llm.PASSES,
         required=False,
         help_text=_("From the second pass on, spans already found are masked, so that the model can find others."),
     )
@@ -127,30 +114,30 @@ class LlmForm(forms.Form):
     )
     tokens = WholeField(
         label=_("Most tokens in an answer"),
-        most=MOST_TOKENS,
+        most=llm.MOST_TOKENS,
         required=False,
         help_text=_("If this is empty, as many as the note needs. Answers that are cut off count as failed."),
     )
     context = WholeField(
         label=_("Context of the model in tokens"),
-        most=MOST_CONTEXT,
+        most=llm.MOST_CONTEXT,
         required=False,
         help_text=_("To extract, short notes that fit into it together share one request. Empty: one request each."),
     )
     preset = preset_field(
-        STRATEGIES,
+        llm.STRATEGIES,
         _("The prompt of a paper, to repeat its experiment. Strategy and language are then those of the paper."),
     )
     template = forms.CharField(
         label=_("Your own prompt"),
         required=False,
-        max_length=MOST_PROMPT,
+        max_length=llm.MOST_PROMPT,
         help_text=_("If this is empty, the built-in prompt is used. $labels stands for the labels of a question."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
     name = name_field()
 
-    def __init__(self, *args: Any, servers: Sequence[Server], language: str = "", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, servers: Sequence[llm.Server], language: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if language in LANGUAGES:
             self.fields["language"].initial = language
@@ -163,7 +150,7 @@ class LlmForm(forms.Form):
         """Check the number here, so that the error is beside its field."""
         value: str = self.cleaned_data["temperature"]
         try:
-            temperature_of(value)
+            llm.temperature_of(value)
         except ValueError as error:
             raise forms.ValidationError(str(error), code="invalid") from error
         return value
@@ -171,7 +158,7 @@ class LlmForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Check the overlap here, so that the error is beside its field."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        most = most_overlap(cleaned.get("omega") or OMEGA)
+        most = llm.most_overlap(cleaned.get("omega") or llm.OMEGA)
         if (cleaned.get("overlap") or 0) > most:
             message = _("Chunks of this size can share at most %(most)s words.") % {"most": most}
             self.add_error("overlap", forms.ValidationError(message, code="invalid"))

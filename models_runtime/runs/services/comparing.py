@@ -14,17 +14,7 @@ from annotations.models import Author, GoldVersion, Job, JobState, Project, User
 from annotations.scores.rules.intervals import FewNotes
 from annotations.scores.rules.operating import AuthorTable, review_points
 from annotations.scores.selectors import LEVELS, Reference, characters, compared, learned_notes
-from annotations.scores.services.side_by_side import (
-    MOST,
-    AuthorFigures,
-    CommonNotes,
-    ComparisonRequest,
-    SideBySideTable,
-    common_notes,
-    comparison_request,
-    kept_table,
-    side_by_side,
-)
+from annotations.scores.services import side_by_side as scores
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.stages import learned_from, strategy_of
 from models_runtime.models import Run
@@ -104,7 +94,7 @@ FIGURES = [
 ]
 
 
-def figure_rows(table: SideBySideTable) -> list[ComparedFigure]:
+def figure_rows(table: scores.SideBySideTable) -> list[ComparedFigure]:
     """Return the rows of a comparison (`annotations.scores.services.side_by_side`)."""
     tables = [figures["table"] for figures in table["authors"]]
     rows = [
@@ -120,7 +110,7 @@ def figure_rows(table: SideBySideTable) -> list[ComparedFigure]:
     return rows
 
 
-def label_rows(table: SideBySideTable) -> list[ComparedFigure]:
+def label_rows(table: scores.SideBySideTable) -> list[ComparedFigure]:
     """Return F1 of exact spans by label, in the project's order, without labels that neither gold nor an author has."""
     f1: dict[str, dict[int, float | None]] = {}
     for index, figures in enumerate(table["authors"]):
@@ -157,7 +147,7 @@ def pace_rows(project: Project, authors: Sequence[int]) -> list[ComparedFigure]:
     ]
 
 
-def learned_here(wanted: ComparisonRequest, notes: Iterable[int]) -> dict[int, int]:
+def learned_here(wanted: scores.ComparisonRequest, notes: Iterable[int]) -> dict[int, int]:
     """Count, for each author, the notes that the model of its run was trained on. On these its figures are too good."""
     found = {author.pk: learned_notes(author, notes) for author in wanted.authors}
     return {pk: shared for pk, shared in found.items() if shared}
@@ -215,13 +205,17 @@ def compared_strategies(
     chosen = [run for run in newest.values() if compared(reference, run.author, split=split, language=language).count]
     if not chosen:
         return Strategies(0, [])
-    wanted = ComparisonRequest(reference, tuple(run.author for run in chosen), split, language)
-    notes = common_notes(wanted, without={note for run in chosen for note in learned_from(run.model)})
+    wanted = scores.ComparisonRequest(reference, tuple(run.author for run in chosen), split, language)
+    notes = scores.common_notes(wanted, without={note for run in chosen for note in learned_from(run.model)})
     if not notes.notes:
         return Strategies(0, [])
-    if kept_table(wanted, notes) is None and most is not None and characters(notes.of[0], most) * len(chosen) > most:
+    if (
+        scores.kept_table(wanted, notes) is None
+        and most is not None
+        and characters(notes.of[0], most) * len(chosen) > most
+    ):
         return Strategies(notes.notes, [], late=True)
-    table = side_by_side(wanted, notes=notes)
+    table = scores.side_by_side(wanted, notes=notes)
     tables = [figures["table"] for figures in table["authors"]]
     columns = {}
     for unit, granularity in LEVELS:
@@ -248,10 +242,10 @@ def _cells(values: Sequence[float | None], *, low: bool = False) -> list[Compare
     ]
 
 
-def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
+def as_dict(wanted: scores.ComparisonRequest) -> dict[str, Any]:
     """Return a comparison as the command prints it. Raises ServiceError `notes` without common notes."""
-    notes = common_notes(wanted)
-    table = side_by_side(wanted, notes=notes)
+    notes = scores.common_notes(wanted)
+    table = scores.side_by_side(wanted, notes=notes)
     learned = learned_here(wanted, notes.of[0])
     authors = table["authors"]
     thresholds = thresholds_of(author["author_id"] for author in authors)
@@ -276,30 +270,32 @@ def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
     }
 
 
-def _best(row: ComparedFigure, authors: list[AuthorFigures]) -> list[str]:
+def _best(row: ComparedFigure, authors: list[scores.AuthorFigures]) -> list[str]:
     return [author["author"] for author, cell in zip(authors, row.cells, strict=True) if cell.best]
 
 
-def asked(access: Access, *, ids: Sequence[int], gold: int, split: str = "", language: str = "") -> ComparisonRequest:
+def asked(
+    access: Access, *, ids: Sequence[int], gold: int, split: str = "", language: str = ""
+) -> scores.ComparisonRequest:
     """Return what a person asks to compare: authors by id, against a gold version (0: the current gold).
 
     Raises ServiceError, and Http404 for annotation sets that this person may not see individually.
     """
     # One author above the maximum is enough for the error message.
-    chosen = list(ids)[: MOST + 1]
+    chosen = list(ids)[: scores.MOST + 1]
     # Access is checked first, because an error message of the service may contain names.
     if closed_to(access, authors=chosen):
         raise Http404("This person may not see these annotation sets.")
-    return comparison_request(access.project, version=gold, ids=chosen, split=split, language=language)
+    return scores.comparison_request(access.project, version=gold, ids=chosen, split=split, language=language)
 
 
-def takes_long(wanted: ComparisonRequest, notes: CommonNotes) -> bool:
+def takes_long(wanted: scores.ComparisonRequest, notes: scores.CommonNotes) -> bool:
     """Return whether a worker must compute the figures."""
-    if kept_table(wanted, notes) is not None:
+    if scores.kept_table(wanted, notes) is not None:
         return False
     return characters(notes.of[0], MOST_CHARACTERS) * len(wanted.authors) > MOST_CHARACTERS
 
 
-def start_comparison(*, wanted: ComparisonRequest, actor: User, token: str = "") -> Job:
+def start_comparison(*, wanted: scores.ComparisonRequest, actor: User, token: str = "") -> Job:
     """Start a long comparison, or return the job that computes it."""
     return once("compare", wanted.reference.project, wanted.params, actor, token)

@@ -26,16 +26,7 @@ from annotations.models import AuthorKind
 from annotations.notes.selectors.in_context import label_looks, look_of, shown_in_context
 from annotations.scores.rules.operating import MISSED, ONLY, STEPS, UNTOUCHED, ReviewPoint, review_points
 from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, note_languages
-from annotations.scores.services.side_by_side import (
-    FEWEST,
-    MOST,
-    AuthorFigures,
-    ComparisonRequest,
-    SideBySideTable,
-    common_notes,
-    side_by_side,
-    telling_spans,
-)
+from annotations.scores.services import side_by_side as scores
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.runs.forms.runs import COMPARISON_REFUSED_AT, CompareForm, StrategiesForm
 from models_runtime.runs.services import comparing
@@ -75,13 +66,13 @@ def runs_compare(request: Request, access: Access) -> HttpResponse:
         "splits": list(Split) if version and version.split_seed else [],
         "note_language": form.cleaned_data.get("language", ""),
         "languages": note_languages(access.project),
-        "fewest": FEWEST,
-        "most": MOST,
+        "fewest": scores.FEWEST,
+        "most": scores.MOST,
     }
     if form.is_valid():
         if not form.cleaned_data["a"]:
             runs = sorted((one.author.pk for one in authors if one.author.kind in SUGGEST), reverse=True)
-            newest = runs[:NEWEST] if len(runs) >= FEWEST else []
+            newest = runs[:NEWEST] if len(runs) >= scores.FEWEST else []
             form.cleaned_data["a"] = newest
             context["chosen"] = set(newest)
         at = int(one_of(request, "at", [str(at) for at in range(0, STEPS + 1, comparing.EVERY)]))
@@ -121,7 +112,7 @@ def strategies(request: Request, access: Access) -> HttpResponse:
     return render(request, "runs/comparing/strategies.html", context)
 
 
-def _wanted(access: Access, form: CompareForm) -> ComparisonRequest:
+def _wanted(access: Access, form: CompareForm) -> scores.ComparisonRequest:
     """Return what a valid form asks to compare.
 
     Raises ServiceError, and Http404 for annotation sets that this person may not see individually.
@@ -139,17 +130,17 @@ def _sent_back(request: Request, form: CompareForm, back: str) -> HttpResponse:
     return redirect(back)
 
 
-def _query(wanted: ComparisonRequest, **more: object) -> str:
+def _query(wanted: scores.ComparisonRequest, **more: object) -> str:
     return "?" + urlencode([*_pairs(wanted), *more.items()])
 
 
-def _pairs(wanted: ComparisonRequest) -> list[tuple[str, object]]:
+def _pairs(wanted: scores.ComparisonRequest) -> list[tuple[str, object]]:
     pairs: list[tuple[str, object]] = [("gold", wanted.reference.number)]
     pairs += [("a", author.pk) for author in wanted.authors]
     return pairs + [(name, value) for name, value in (("split", wanted.split), ("language", wanted.language)) if value]
 
 
-def _plane(wanted: ComparisonRequest, table: SideBySideTable, at: int) -> dict[str, Any]:
+def _plane(wanted: scores.ComparisonRequest, table: scores.SideBySideTable, at: int) -> dict[str, Any]:
     """Return the models on the plane of precision and recall, best F1 first, with their figures at each step."""
     reviews = [
         (figures["author"], figures["review"])
@@ -178,7 +169,7 @@ def _plane(wanted: ComparisonRequest, table: SideBySideTable, at: int) -> dict[s
     }
 
 
-def _f1(figures: AuthorFigures) -> float | None:
+def _f1(figures: scores.AuthorFigures) -> float | None:
     return figures["table"]["levels"][0]["micro"]["f1"]
 
 
@@ -187,11 +178,11 @@ def _on_plane(point: ReviewPoint) -> PlanePoint | None:
     return None if recall is None or precision is None else (recall, precision)
 
 
-def _result(access: Access, wanted: ComparisonRequest, at: int) -> dict[str, Any]:
-    notes = common_notes(wanted)
+def _result(access: Access, wanted: scores.ComparisonRequest, at: int) -> dict[str, Any]:
+    notes = scores.common_notes(wanted)
     if comparing.takes_long(wanted, notes):
         return {"wanted": wanted, "late": True, "notes": notes.notes, "token": uuid.uuid4()}
-    table = side_by_side(wanted, notes=notes)
+    table = scores.side_by_side(wanted, notes=notes)
     looks = label_looks(access.project)
     learned = comparing.learned_here(wanted, notes.of[0])
     thresholds = comparing.thresholds_of(author.pk for author in wanted.authors)
@@ -236,9 +227,9 @@ def compare_spans(request: Request, access: Access) -> HttpResponse:
     if form.is_valid():
         with error_beside(form):
             wanted = _wanted(access, form)
-            if comparing.takes_long(wanted, common_notes(wanted)):
+            if comparing.takes_long(wanted, scores.common_notes(wanted)):
                 return redirect(back + _query(wanted))
-            spans = telling_spans(wanted)
+            spans = scores.telling_spans(wanted)
     if form.errors:
         return _sent_back(request, form, back)
     names = {UNTOUCHED: _("Marked by none"), MISSED: _("Marked by some, but exactly by none")}

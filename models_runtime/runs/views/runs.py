@@ -30,20 +30,12 @@ from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.forms.models import ExternalForm, LlmForm, PlaceholderForm, ZeroShotForm
 from models_runtime.runs.forms.runs import METHODS, REFUSED_AT, CombineForm, MergeForm, RunForm
 from models_runtime.runs.services import llm
+from models_runtime.runs.services import runs as service
 from models_runtime.runs.services.backend_rows import backend_rows
 from models_runtime.runs.services.backends import expected, points_of, ready_models
 from models_runtime.runs.services.ensembles import options_of
 from models_runtime.runs.services.external import choices_of
 from models_runtime.runs.services.llm import leaving, prompts_of, server_of, servers, suggests_all_places, usage_of
-from models_runtime.runs.services.runs import (
-    LONGEST_NAME,
-    SHOWN_ERRORS,
-    rename_run,
-    retry_failed,
-    run_counts,
-    run_of,
-    run_rows,
-)
 from models_runtime.training.services.calibration import calibration_in_use
 
 ROWS = 30
@@ -66,7 +58,7 @@ def _runs(request: Request, access: Access, form: RunForm) -> HttpResponse:
         "curves": {f"model:{model.pk}": points for model in models if (points := points_of(model))},
         "external": external_models() if access.can(Can.MANAGE) else [],
         "page": page,
-        "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page, access.user)],
+        "rows": [(row, status_of(row.job, access) if row.job else None) for row in service.run_rows(page, access.user)],
         "imported_page": (imported := _imported_page(request, access)),
         "imported": _imported(access, list(imported)),
         "token": uuid.uuid4(),
@@ -116,16 +108,16 @@ def run_start(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.READ_NOTES)
 def run(request: Request, access: Access, pk: int) -> HttpResponse:
     """Show one run: the whole page, or for htmx the part that changes."""
-    row = run_of(access, pk)
+    row = service.run_of(access, pk)
     failed = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")
     context = {
         "run": row,
         "method": next((title for key, title, _text in METHODS if key == row.params.get("method")), ""),
         "strategy": STRATEGIES.get(str(row.params.get("strategy")), ""),
         "status": status_of(row.job, access) if row.job else None,
-        "counts": run_counts(row),
+        "counts": service.run_counts(row),
         "reviewed": Review.objects.filter(author=row.author, finished_at__isnull=False).count(),
-        "failed": failed.only("error", "document__name").order_by("id")[:SHOWN_ERRORS],
+        "failed": failed.only("error", "document__name").order_by("id")[: service.SHOWN_ERRORS],
         "in_use": calibration_in_use(access.project, row.backend, row.revision),
         "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
         "token": uuid.uuid4(),
@@ -135,7 +127,7 @@ def run(request: Request, access: Access, pk: int) -> HttpResponse:
         "rewritten": llm.rewritten_facts(row),
         "expected": expected(row),
         "poll_url": request.path,
-        "longest_name": LONGEST_NAME,
+        "longest_name": service.LONGEST_NAME,
     }
     return render_part(request, "runs/run.html", "runs/run_state.html", context)
 
@@ -143,18 +135,18 @@ def run(request: Request, access: Access, pk: int) -> HttpResponse:
 @in_project(Can.MANAGE, "POST")
 def run_retry(request: Request, access: Access, pk: int) -> HttpResponse:
     """Retry the notes that failed or that were unfinished when the run was stopped."""
-    row = run_of(access, pk)
+    row = service.run_of(access, pk)
     with error_as_message(request):
-        retry_failed(run=row, actor=access.user)
+        service.retry_failed(run=row, actor=access.user)
     return redirect("run", access.slug, row.pk)
 
 
 @in_project(Can.MANAGE, "POST")
 def run_rename(request: Request, access: Access, pk: int) -> HttpResponse:
     """Rename a run. POST `name`."""
-    row = run_of(access, pk)
+    row = service.run_of(access, pk)
     with error_as_message(request):
-        rename_run(run=row, name=request.POST.get("name", ""), actor=access.user)
+        service.rename_run(run=row, name=request.POST.get("name", ""), actor=access.user)
     return redirect("run", access.slug, row.pk)
 
 
