@@ -58,13 +58,9 @@ def _compiled(languages: tuple[str, ...]) -> Lexicon:
         return re.compile(_words(word for file in files for word in file[key]), re.IGNORECASE)
 
     return Lexicon(
-        names=pattern("names"),
-        values=pattern("values"),
-        pressures=pattern("pressures"),
-        stays=pattern("stays"),
-        wards=pattern("wards"),
-        eponyms=_eponyms(files),
-    )
+        names=pattern("names"), values=pattern("values"), pressures=pattern("pressures"), stays=pattern("stays"),
+        wards=pattern("wards"), eponyms=_eponyms(files),
+    )  # fmt: skip
 
 
 def _eponyms(files: Sequence[dict[str, list[str]]]) -> re.Pattern[str]:

@@ -63,19 +63,12 @@ def start_judging(
         if existing := started_with(Judging, project, "judge", key):
             return existing
         judging = Judging.objects.create(
-            project=project,
-            author=wanted.author,
-            gold_version=version,
-            split=split,
-            most_notes=notes,
-            rules=rules,
-            unit=unit or counted_by.unit,
-            temperature=counted_by.temperature if temperature is None else temperature,
+            project=project, author=wanted.author, gold_version=version, split=split, most_notes=notes, rules=rules,
+            unit=unit or counted_by.unit, temperature=counted_by.temperature if temperature is None else temperature,
             threshold=THRESHOLD if threshold is None else threshold,
             **prompt_of(PROMPTS[rules], language or default_language(project) or "en", labels, preset),
-            labels=[[label.code, label.placeholder] for label in labels],
-            created_by=actor,
-        )
+            labels=[[label.code, label.placeholder] for label in labels], created_by=actor,
+        )  # fmt: skip
         for position, (server, model) in enumerate(chosen):
             Judge.objects.create(judging=judging, position=position, server=server, model=model)
         _start(judging, key, actor)

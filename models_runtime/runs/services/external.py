@@ -251,15 +251,9 @@ def _used(run: str, backend: str, revision: str, model: TrainedModel | None) -> 
     card = model.card
     learned = card.get("refit") or card  # The card's own counts are those of the held-out model.
     return UsedModel(
-        run=run,
-        backend=backend,
-        revision=revision,
-        model=model.name,
-        gold=card.get("gold"),
-        gold_hash=card.get("gold_hash"),
-        notes=learned.get("notes"),
-        spans=learned.get("spans"),
-    )
+        run=run, backend=backend, revision=revision, model=model.name, gold=card.get("gold"),
+        gold_hash=card.get("gold_hash"), notes=learned.get("notes"), spans=learned.get("spans"),
+    )  # fmt: skip
 
 
 def threshold_of(author: Author) -> float | None:

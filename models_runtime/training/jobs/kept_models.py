@@ -341,18 +341,11 @@ def store_kept(row: TrainedModel, kept: list[KeptModel], actor: User | None) -> 
         with each.path.open("rb") as content:
             stored = store_model(row.project, name, each.backend, content, actor)
         TrainedModel.objects.create(
-            project=row.project,
-            name=name,
-            backend=each.backend,
-            state=TrainedModelState.READY,
-            params=row.params if ours else _of_language(row),
-            card=each.card,
-            losses=row.losses[:done] if ours else row.card["adapted"],
-            hold_out=row.hold_out[:done] if ours else [],
-            gold_version=row.gold_version,
-            stored_file=stored,
-            created_by=row.created_by,
-        )
+            project=row.project, name=name, backend=each.backend, state=TrainedModelState.READY,
+            params=row.params if ours else _of_language(row), card=each.card,
+            losses=row.losses[:done] if ours else row.card["adapted"], hold_out=row.hold_out[:done] if ours else [],
+            gold_version=row.gold_version, stored_file=stored, created_by=row.created_by,
+        )  # fmt: skip
 
 
 def _of_language(row: TrainedModel) -> TrainingParams:

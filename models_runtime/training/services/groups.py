@@ -119,13 +119,9 @@ def start_group(
                 if variant.grouping:
                     own["grouping"] = variant.grouping
                 row = start_training(
-                    project=project,
-                    gold=gold,
-                    actor=actor,
-                    key=f"{key}-{len(found)}",
-                    name=_name(name, variant, variants, run if runs > 1 else None),
-                    **own,
-                )
+                    project=project, gold=gold, actor=actor, key=f"{key}-{len(found)}",
+                    name=_name(name, variant, variants, run if runs > 1 else None), **own,
+                )  # fmt: skip
                 found.append(row)
                 row.params |= {"group": found[0].pk, "variant": variant.name}
                 row.save(update_fields=["params"])
