@@ -10,19 +10,8 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
+from annotations.core.api import routes
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
-from annotations.core.api.routes import (
-    Answer,
-    ApiRequest,
-    Body,
-    JobNumber,
-    JobStateName,
-    ProjectRouter,
-    SpanInSentence,
-    attribute,
-    invalid,
-    named,
-)
 from annotations.jobs.api import located, new_key
 from annotations.models import Author
 from annotations.notes.api.in_context import paged_in_context, sentence_of
@@ -34,14 +23,14 @@ from models_runtime.refining.rules import injection as injected
 from models_runtime.refining.selectors import systemic_rows
 from models_runtime.refining.services import bench, injecting
 
-router = ProjectRouter(tags=["Injected errors"])
+router = routes.ProjectRouter(tags=["Injected errors"])
 MOST_REASONS = 100
 PATH = "/projects/{slug:slug}/injections"
 ONE = f"{PATH}/{{int:injection}}"
 FIELDS = {"gold": "gold", "empty": "gold", "rules": "rules", "log": "rules", "exists": "name", "name": "name"}
 
 
-class InjectionItem(Answer):
+class InjectionItem(routes.Answer):
     """A copy of a gold version with injected errors. `author` has its annotation sets; `rate` is errors per gold span.
 
     `errors` is null until they are drawn.
@@ -50,13 +39,13 @@ class InjectionItem(Answer):
     id: int
     author: int = Field(validation_alias="author_id")
     name: str = Field(validation_alias="author.name")
-    gold: Annotated[int, attribute("number")] = Field(validation_alias="gold_version")
+    gold: Annotated[int, routes.attribute("number")] = Field(validation_alias="gold_version")
     rules: list[str]
     rate: float
     seed: int
     errors: int | None = Field(validation_alias="injected")
-    job: JobNumber
-    state: JobStateName
+    job: routes.JobNumber
+    state: routes.JobStateName
     created_at: datetime
 
 
@@ -75,7 +64,7 @@ class InjectionOut(InjectionItem):
     authors: list[Refiner]
 
 
-class NewTerm(Body):
+class NewTerm(routes.Body):
     """A string that is marked with a label wherever gold has nothing. Of several labels, the most frequent one is used.
 
     The string is deleted when the errors are drawn.
@@ -86,7 +75,7 @@ class NewTerm(Body):
     count: int = Field(1, ge=1, lt=10**9)
 
 
-class NewInjection(Body):
+class NewInjection(routes.Body):
     """`gold` is the number of a frozen version. `rules`: names of rules, or “all” that fit the project's labels.
 
     “log” marks the strings of rejected suggestions, and “systemic:” with a name an accepted systemic error. Without
@@ -112,7 +101,7 @@ class InjectedErrorsWanted(Schema):
     rule: str = Field("", max_length=40)
 
 
-class InjectedErrorOut(SpanInSentence):
+class InjectedErrorOut(routes.SpanInSentence):
     """An injected error, or a changed gold span without rule. `gold` is the gold label; empty: no gold is there.
 
     `caught` is null, and `there` empty, without an author. Offsets are in code points, end-exclusive.
@@ -126,7 +115,7 @@ class InjectedErrorOut(SpanInSentence):
 
 
 @router.get(PATH, Can.MANAGE, response=Page[InjectionItem])
-def list_injections(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
+def list_injections(request: routes.ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the copies of gold with injected errors, the newest first."""
     rows = InjectedRun.objects.filter(project=access.project).select_related("author", "gold_version", "job")
     return paged_rows(request, paging, rows, InjectionItem.from_orm, newest_first=True)
@@ -137,7 +126,7 @@ def start_injection_now(response: HttpResponse, access: Access, body: NewInjecti
     """Inject errors into a copy of a frozen gold version."""
     terms = _terms(access, body.terms)
     rules = body.rules if body.rules is not None else [] if terms else [injecting.ALL]
-    with named(FIELDS):
+    with routes.named(FIELDS):
         row = injecting.start_injection(
             project=access.project, gold=body.gold, actor=access.user, rules=rules, rate=body.rate, seed=body.seed,
             name=body.name, terms=terms, key=new_key(access),
@@ -166,7 +155,11 @@ def read_injection_score(access: Access, injection: int, author: int) -> dict[st
 
 @router.get(f"{ONE}/errors", Can.MANAGE, response=Page[InjectedErrorOut])
 def list_injected_errors(
-    request: ApiRequest, access: Access, injection: int, paging: Query[Paging], wanted: Query[InjectedErrorsWanted]
+    request: routes.ApiRequest,
+    access: Access,
+    injection: int,
+    paging: Query[Paging],
+    wanted: Query[InjectedErrorsWanted],
 ) -> PageAnswer:
     """List injected errors in their sentences, and what an author did with them. The audit log records the notes."""
     row = bench.injection_for(access, injection)
@@ -187,7 +180,7 @@ def _terms(access: Access, rows: Sequence[NewTerm]) -> list[injected.Term]:
         except injected.TermError as error:
             wrong.append((f"terms.{at}.{error.field}", str(error)))
     if wrong:
-        raise invalid(*wrong[:MOST_REASONS])
+        raise routes.invalid(*wrong[:MOST_REASONS])
     return terms
 
 
@@ -247,7 +240,7 @@ class ClusterString(Schema):
     count: int
 
 
-class ClusterExample(SpanInSentence):
+class ClusterExample(routes.SpanInSentence):
     """A rejected suggestion in its sentence. Offsets are in code points, end-exclusive."""
 
 
@@ -268,7 +261,7 @@ class ClusterOut(Schema):
     examples: list[ClusterExample]
 
 
-class NewSystemic(Body):
+class NewSystemic(routes.Body):
     """`key` and `seed` of a cluster. The name has a-z, 0-9 and hyphens, and begins with a letter."""
 
     name: str = Field(max_length=30)
@@ -277,7 +270,9 @@ class NewSystemic(Body):
 
 
 @router.get(f"{SYSTEMIC}/clusters", Can.MANAGE, response=Page[ClusterOut])
-def list_clusters(request: ApiRequest, access: Access, paging: Query[Paging], wanted: Query[ClusterSeed]) -> PageAnswer:
+def list_clusters(
+    request: routes.ApiRequest, access: Access, paging: Query[Paging], wanted: Query[ClusterSeed]
+) -> PageAnswer:
     """List clusters of rejected suggestions, the largest first. The audit log records the notes of the examples."""
     found = injecting.clusters_of(access.project, wanted.seed)
 
@@ -288,7 +283,7 @@ def list_clusters(request: ApiRequest, access: Access, paging: Query[Paging], wa
 
 
 @router.get(SYSTEMIC, Can.MANAGE, response=Page[SystemicItem])
-def list_systemic_errors(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
+def list_systemic_errors(request: routes.ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the accepted systemic errors."""
     return paged_rows(request, paging, systemic_rows(access.project), SystemicItem.of)
 
@@ -296,7 +291,7 @@ def list_systemic_errors(request: ApiRequest, access: Access, paging: Query[Pagi
 @router.post(SYSTEMIC, Can.MANAGE, response={201: SystemicItem})
 def accept_systemic_error(access: Access, body: NewSystemic) -> Status[SystemicItem]:
     """Accept a cluster under a name, so that injections can make errors like it. 409 if new decisions changed it."""
-    with named({"name": "name", "exists": "name"}):
+    with routes.named({"name": "name", "exists": "name"}):
         row = injecting.accept_cluster(
             project=access.project, name=body.name, key=body.key, seed=body.seed, actor=access.user
         )  # fmt: skip

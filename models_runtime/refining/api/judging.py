@@ -10,19 +10,8 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
+from annotations.core.api import routes
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
-from annotations.core.api.routes import (
-    Answer,
-    ApiRequest,
-    Body,
-    JobNumber,
-    JobStateName,
-    ProjectRouter,
-    SpanInSentence,
-    attribute,
-    check,
-    named,
-)
 from annotations.gold.selectors import versions
 from annotations.jobs.api import located, new_key
 from annotations.jobs.services.queue import LIVE
@@ -36,26 +25,26 @@ from models_runtime.refining.services.judging import judge_again, judging_for, s
 from models_runtime.refining.services.judging_results import JudgedEntity, judged_entities, result_of, row_of_entity
 from models_runtime.runs.services.llm import servers
 
-router = ProjectRouter(tags=["Judgings"])
+router = routes.ProjectRouter(tags=["Judgings"])
 PATH = "/projects/{slug:slug}/judgings"
 ONE = f"{PATH}/{{int:judging}}"
 FIELDS = JUDGING_REFUSED_AT | {"number": "notes", "notes": "notes", "author": "author", "preset": "preset"}
 
 
-class JudgingItem(Answer):
+class JudgingItem(routes.Answer):
     """A judging of an author's annotations against a gold version. `judges` are “server/model”."""
 
     id: int
     author: int = Field(validation_alias="author_id")
     name: str = Field(validation_alias="author.name")
-    gold: Annotated[int, attribute("number")] = Field(validation_alias="gold_version")
-    judges: list[Annotated[str, attribute("name")]]
+    gold: Annotated[int, routes.attribute("number")] = Field(validation_alias="gold_version")
+    judges: list[Annotated[str, routes.attribute("name")]]
     rules: str
     unit: str
     threshold: float
     language: str
-    job: JobNumber
-    state: JobStateName
+    job: routes.JobNumber
+    state: routes.JobStateName
     created_at: datetime
 
 
@@ -65,7 +54,7 @@ class JudgingOut(JudgingItem):
     result: dict[str, Any] | None
 
 
-class NewJudging(Body):
+class NewJudging(routes.Body):
     """Which annotations language models judge, as “server model” each. `notes`: at most this many, a fixed sample.
 
     `may_leave`: the notes may be sent to another machine. Without unit and temperature, the rules decide;
@@ -92,7 +81,7 @@ class EntitiesWanted(Schema):
     kind: Literal["discarded", "FN", "FP", "beyond", "TP"] = "FN"
 
 
-class EntityOut(SpanInSentence):
+class EntityOut(routes.SpanInSentence):
     """An entity in its sentence, with each judge's verdict: null without one, empty without an answer on the note.
 
     Offsets are in code points, end-exclusive.
@@ -105,7 +94,7 @@ class EntityOut(SpanInSentence):
 
 
 @router.get(PATH, Can.READ_NOTES, response=Page[JudgingItem])
-def list_judgings(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
+def list_judgings(request: routes.ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the judgings of a project, the newest first."""
     rows = Judging.objects.filter(project=access.project, author__in=authors_for(access))
     rows = rows.select_related("author", "gold_version", "job").prefetch_related("judges")
@@ -117,8 +106,10 @@ def start_judging_now(response: HttpResponse, access: Access, body: NewJudging) 
     """Ask language models about the annotations of an author."""
     data = body.dict() | {"judge": body.judges, "may_leave": "yes" if body.may_leave else ""}
     frozen = [version for version in versions(access.project) if version.note_count]
-    wanted = check(JudgeForm(data, project=access.project, versions=frozen, servers=servers()), {"judge": "judges"})
-    with named(FIELDS):
+    wanted = routes.check(
+        JudgeForm(data, project=access.project, versions=frozen, servers=servers()), {"judge": "judges"}
+    )
+    with routes.named(FIELDS):
         row = start_judging(project=access.project, actor=access.user, key=new_key(access), **wanted)
     return located(response, access.slug, row.job, JudgingItem.from_orm(row))
 
@@ -133,7 +124,7 @@ def read_judging(access: Access, judging: int) -> JudgingOut:
 
 @router.get(f"{ONE}/entities", Can.READ_NOTES, response=Page[EntityOut])
 def list_judged_entities(
-    request: ApiRequest, access: Access, judging: int, paging: Query[Paging], wanted: Query[EntitiesWanted]
+    request: routes.ApiRequest, access: Access, judging: int, paging: Query[Paging], wanted: Query[EntitiesWanted]
 ) -> PageAnswer:
     """List the entities behind a count in their sentences. The audit log records the notes."""
     row = judging_for(access, judging)

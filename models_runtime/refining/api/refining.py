@@ -10,17 +10,8 @@ from ninja import Field, Query
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
+from annotations.core.api import routes
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
-from annotations.core.api.routes import (
-    Answer,
-    ApiRequest,
-    Body,
-    JobNumber,
-    JobStateName,
-    ProjectRouter,
-    attribute,
-    named,
-)
 from annotations.jobs.api import JobItem, located, new_key, started
 from annotations.release.selectors.releases import release_for
 from annotations.text.names import MAX_ID
@@ -29,7 +20,7 @@ from models_runtime.models import Refinement
 from models_runtime.refining.jobs.model_scores import start_scores
 from models_runtime.refining.services.refining import Effort, RefinementChoice, efforts_of, start_refinement
 
-router = ProjectRouter(tags=["Refinements"])
+router = routes.ProjectRouter(tags=["Refinements"])
 PATH = "/projects/{slug:slug}/refinements"
 ASKED = tuple(one.name for one in fields(RefinementChoice))
 FIELDS = {name: name for name in ("run", "method", "gold", "name", *ASKED)} | {
@@ -37,7 +28,7 @@ FIELDS = {name: name for name in ("run", "method", "gold", "name", *ASKED)} | {
 }  # fmt: skip
 
 
-class RefinementItem(Answer):
+class RefinementItem(routes.Answer):
     """A refinement of the annotations of `source`. `author` has the refined annotation sets."""
 
     id: int
@@ -46,9 +37,9 @@ class RefinementItem(Answer):
     source: int = Field(validation_alias="source_id")
     source_name: str = Field(validation_alias="source.name")
     method: str
-    gold: Annotated[int | None, attribute("number")] = Field(validation_alias="gold_version")
-    job: JobNumber
-    state: JobStateName
+    gold: Annotated[int | None, routes.attribute("number")] = Field(validation_alias="gold_version")
+    job: routes.JobNumber
+    state: routes.JobStateName
     created_at: datetime
 
 
@@ -56,7 +47,7 @@ class RefinementOut(RefinementItem):
     effort: Effort
 
 
-class NewRefinement(Body):
+class NewRefinement(routes.Body):
     """`run` is the name of a run, a merged list or a copy with injected errors. `gold`: the version to learn from.
 
     Without `gold`: the newest, or for injected errors that of the copy. The other fields are for methods with a
@@ -82,7 +73,7 @@ class NewRefinement(Body):
 
 
 @router.get(PATH, Can.MANAGE, response=Page[RefinementItem])
-def list_refinements(request: ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
+def list_refinements(request: routes.ApiRequest, access: Access, paging: Query[Paging]) -> PageAnswer:
     """List the refinements of a project, the newest first."""
     rows = Refinement.objects.filter(project=access.project)
     rows = rows.select_related("author", "source", "gold_version", "job")
@@ -92,7 +83,7 @@ def list_refinements(request: ApiRequest, access: Access, paging: Query[Paging])
 @router.post(PATH, Can.MANAGE, response={202: RefinementItem})
 def start_refinement_now(response: HttpResponse, access: Access, body: NewRefinement) -> Status[RefinementItem]:
     """Go through the annotations of a run, and keep, change or remove each."""
-    with named(FIELDS):
+    with routes.named(FIELDS):
         row = start_refinement(
             project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name,
             gold=body.gold, key=new_key(access), asked=RefinementChoice(**body.dict(include=set(ASKED))),
@@ -111,7 +102,7 @@ def read_refinement(access: Access, refinement: int) -> RefinementOut:
 # The route that compares a model on the original and the released texts of a release.
 
 
-class ScoredBackend(Body):
+class ScoredBackend(routes.Body):
     """The key of a backend such as `rules`, or `model:ID`. `notes`: only the first ones of the release."""
 
     backend: str = Field(max_length=200)
@@ -124,6 +115,6 @@ class ScoredBackend(Body):
 def start_model_scores(response: HttpResponse, access: Access, release: int, body: ScoredBackend) -> Status[JobItem]:
     """Start the job that scores a model on both texts. Its result has the figures."""
     found = release_for(access, release)
-    with named({"backend": "backend", "members": "backend", "llm": "backend", "pipeline": "backend"}):
+    with routes.named({"backend": "backend", "members": "backend", "llm": "backend", "pipeline": "backend"}):
         job = start_scores(release=found, backend=body.backend, most_notes=body.notes, actor=access.user)
     return started(response, access.slug, job)
