@@ -105,13 +105,9 @@ class RefineForm(forms.Form):
     )  # fmt: skip
 
     def __init__(
-        self,
-        *args: Any,
-        sources: Sequence[Author],
-        versions: Sequence[GoldVersion],
-        servers: Sequence[Server],
+        self, *args: Any, sources: Sequence[Author], versions: Sequence[GoldVersion], servers: Sequence[Server],
         **kwargs: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
         self._source_of = {one.pk: one.name for one in sources}
         suggest(self, "run", _named(sources))

@@ -134,18 +134,10 @@ class TrainForm(forms.Form):
         ]
 
     def choose(
-        self,
-        *,
-        versions: Iterable[GoldVersion],
-        weights: Sequence[Weights],
-        models: Sequence[TrainedModel],
-        weights_home: Path,
-        languages: Sequence[str],
-        also: Sequence[GoldVersion],
-        language_names: Sequence[str] = (),
-        runs: Sequence[str] = (),
-        silver: Sequence[str] = (),
-    ) -> None:
+        self, *, versions: Iterable[GoldVersion], weights: Sequence[Weights], models: Sequence[TrainedModel],
+        weights_home: Path, languages: Sequence[str], also: Sequence[GoldVersion], language_names: Sequence[str] = (),
+        runs: Sequence[str] = (), silver: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
         own = [

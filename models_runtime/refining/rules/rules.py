@@ -212,14 +212,9 @@ def _confused(rule: InjectionRule, note: InjectedNote, span: Span, kind: Identif
 
 
 def candidates(
-    text: str,
-    gold: Sequence[Span],
-    labels: Labels,
-    *,
-    language: str = "",
-    rules: Collection[InjectionRule] = tuple(InjectionRule),
-    sources: Sequence[SpuriousSpans] = (),
-) -> list[Injection]:
+    text: str, gold: Sequence[Span], labels: Labels, *, language: str = "",
+    rules: Collection[InjectionRule] = tuple(InjectionRule), sources: Sequence[SpuriousSpans] = (),
+) -> list[Injection]:  # fmt: skip
     """All errors that the rules, and after them the sources, can make in a note, by place.
 
     No two overlap, and no spurious one overlaps gold.

@@ -31,17 +31,9 @@ MOST_SEED: Final = 2**31 - 1
 
 
 def start_injection(
-    *,
-    project: Project,
-    gold: int,
-    actor: User | None,
-    rules: Sequence[str] = (ALL,),
-    rate: float = 0.1,
-    seed: int = 7,
-    name: str = "",
-    terms: Sequence[Term] = (),
-    key: str,
-) -> InjectedRun:
+    *, project: Project, gold: int, actor: User | None, rules: Sequence[str] = (ALL,), rate: float = 0.1, seed: int = 7,
+    name: str = "", terms: Sequence[Term] = (), key: str,
+) -> InjectedRun:  # fmt: skip
     """Start to inject errors: `rate` errors for each gold span of the version `gold`, drawn in turn by rule.
 
     `terms` is a vocabulary of errors, which makes the rule `csv`. A repeated call with the same `key` returns the same

@@ -30,23 +30,10 @@ PROMPTS: Final[Mapping[str, str]] = {STANDARD.key: "judge", MIRANDA.key: "judge-
 
 
 def start_judging(
-    *,
-    project: Project,
-    author: int,
-    gold: int,
-    judge: Sequence[str],
-    may_leave: bool,
-    actor: User | None,
-    key: str,
-    split: str = "",
-    notes: int | None = None,
-    rules: str = STANDARD.key,
-    unit: str = "",
-    temperature: float | None = None,
-    threshold: float | None = None,
-    language: str = "",
-    preset: str = "",
-) -> Judging:
+    *, project: Project, author: int, gold: int, judge: Sequence[str], may_leave: bool, actor: User | None, key: str,
+    split: str = "", notes: int | None = None, rules: str = STANDARD.key, unit: str = "",
+    temperature: float | None = None, threshold: float | None = None, language: str = "", preset: str = "",
+) -> Judging:  # fmt: skip
     """Start a judging of the annotations of an author (id). The values are those of a valid JudgeForm.
 
     `judge` are “server model”. Without a language, the prompt is in that of the project, or else in English; without a

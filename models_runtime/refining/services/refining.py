@@ -127,16 +127,9 @@ SOURCES: Final = (AuthorKind.RUN, AuthorKind.BENCH)
 
 
 def start_refinement(
-    *,
-    project: Project,
-    source: str,
-    method: str,
-    actor: User | None,
-    name: str = "",
-    gold: int | None = None,
-    key: str,
-    asked: RefinementChoice = NOTHING_ASKED,
-) -> Refinement:
+    *, project: Project, source: str, method: str, actor: User | None, name: str = "", gold: int | None = None,
+    key: str, asked: RefinementChoice = NOTHING_ASKED,
+) -> Refinement:  # fmt: skip
     """Start to refine the annotations of a run, a merged list, or a run of injected errors, by its name.
 
     The offline agent learns from the gold version with the number `gold`, by default the one that the errors were put
@@ -278,14 +271,9 @@ def _seconds(job: Job | None) -> float | None:
 
 
 def set_skill(
-    *,
-    project: Project,
-    name: str,
-    labels: Iterable[str],
-    text: str,
-    actor: User | None,
+    *, project: Project, name: str, labels: Iterable[str], text: str, actor: User | None,
     seen_version: int | None = None,
-) -> int:
+) -> int:  # fmt: skip
     """Save a new version of a skill, and return its number. Without a change, the present number is returned.
 
     An empty text switches the skill off. Raises ServiceError `name`, `labels`, `text`, and `stale` if somebody saved

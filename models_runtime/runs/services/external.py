@@ -136,17 +136,9 @@ def usual_prompts(project: Project) -> dict[str, str]:
 
 
 def start_external(
-    *,
-    project: Project,
-    backend: str,
-    model: str,
-    labels: Mapping[str, str],
-    actor: User | None,
-    name: str = "",
-    key: str,
-    may_leave: bool = False,
-    wanted: ThresholdGoal = NOTHING,
-) -> Run:
+    *, project: Project, backend: str, model: str, labels: Mapping[str, str], actor: User | None, name: str = "",
+    key: str, may_leave: bool = False, wanted: ThresholdGoal = NOTHING,
+) -> Run:  # fmt: skip
     """Start a run of an external model. `labels` maps each of its labels to a project label, or to "" to ignore it.
 
     For a zero-shot model, `labels` maps prompts to project labels; several prompts may stand for one label.

@@ -188,13 +188,9 @@ OnNote = Callable[[int, Sequence[Span], Sequence[Span]], None]
 
 
 def hold_out_scores(
-    backend: Backend,
-    notes: Iterable[tuple[str, Sequence[Span]]],
-    words: LabelWords,
-    *,
-    tick: Callable[[], None] = lambda: None,
-    on_note: OnNote = lambda index, found, gold: None,
-) -> HeldOutScores | None:
+    backend: Backend, notes: Iterable[tuple[str, Sequence[Span]]], words: LabelWords, *,
+    tick: Callable[[], None] = lambda: None, on_note: OnNote = lambda index, found, gold: None,
+) -> HeldOutScores | None:  # fmt: skip
     """Score exact spans by label, by category and by bounds only, each label, and characters; None without notes.
 
     Each label also has its fully masked notes. For a backend that gives probabilities, also recall, precision and

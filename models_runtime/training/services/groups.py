@@ -65,17 +65,9 @@ class VariantScores:
 
 
 def start_group(
-    *,
-    project: Project,
-    gold: int,
-    actor: User | None,
-    key: str,
-    name: str = "",
-    runs: int = 1,
-    variants: Sequence[Variant] = (Variant(COMPLETE),),
-    random_splits: bool = False,
-    **given: Any,
-) -> list[TrainedModel]:
+    *, project: Project, gold: int, actor: User | None, key: str, name: str = "", runs: int = 1,
+    variants: Sequence[Variant] = (Variant(COMPLETE),), random_splits: bool = False, **given: Any,
+) -> list[TrainedModel]:  # fmt: skip
     """Start a training for each variant and seed, all or none. The seeds follow one another. `given`: the settings.
 
     `random_splits`: each training draws its hold-out with its seed. A repeated call with the same `key` returns the
