@@ -16,7 +16,7 @@ from annotations.text.combining import LEAST, Method
 from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN, MERGED, RULES_BACKEND, has_rule_features
 from models_runtime.core.stages import stages
 from models_runtime.models import OF_MODEL, Refinement, Run, RunItem, TrainedModel
-from models_runtime.runs.services import backends as offers
+from models_runtime.runs.services import backends
 from models_runtime.runs.services.runs import started
 from models_runtime.training.services.model_cards import headline
 
@@ -66,7 +66,7 @@ class Voter:
 
 def start_ensemble(
     *, project: Project, members: Sequence[MemberChoice], method: str, actor: User | None, name: str = "", key: str,
-    wanted: offers.ThresholdGoal = offers.NOTHING,
+    wanted: backends.ThresholdGoal = backends.NOTHING,
 ) -> Run:  # fmt: skip
     """Start a run in which members vote, over the notes that all members that are runs have annotated.
 
@@ -84,10 +84,10 @@ def start_ensemble(
     params = {"method": str(method), "members": stored, "left_out": left_out(project, authors)}
     if repeated := rules_again(voters):
         params["rules_again"] = repeated
-    threshold = offers.ensemble_params([(voter.name, voter.backend, voter.model) for voter in voters], wanted)
+    threshold = backends.ensemble_params([(voter.name, voter.backend, voter.model) for voter in voters], wanted)
     params |= threshold
     stem = f"{ENSEMBLE}-{method}"
-    choice = offers.ChosenBackend(ENSEMBLE, None, offers.named(stem, threshold["threshold"]) if threshold else stem)
+    choice = backends.ChosenBackend(ENSEMBLE, None, backends.named(stem, threshold["threshold"]) if threshold else stem)
     return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key, read_by=authors)
 
 
@@ -118,10 +118,10 @@ class Option:
 def options_of(project: Project) -> list[Option]:
     """List the backends that have something to find, the ready models, and the newest finished or imported runs."""
     offered = {key: kind for key, kind in BACKENDS.items() if key != KNOWN or anything_known(project)}
-    backends = [Option(key, gettext(kind.title)) for key, kind in offered.items()]
+    built_in = [Option(key, gettext(kind.title)) for key, kind in offered.items()]
     models = [
         Option(f"{OF_MODEL}{row.pk}", row.name, score_of(row), has_rules=has_rules(row))
-        for row in offers.ready_models(project)
+        for row in backends.ready_models(project)
     ]
     # Merged lists are left out, because their members can vote themselves.
     rows = Author.objects.filter(project=project, kind__in=Author.MODELS, merged_from__isnull=True)
@@ -135,7 +135,7 @@ def options_of(project: Project) -> list[Option]:
         Option(f"{OF_RUN}{name}", name, score.get(pk), notes, has_rules(model_of.get(pk)))
         for pk, name, notes in authors
     ]
-    return [*backends, *models, *runs]
+    return [*built_in, *models, *runs]
 
 
 def score_of(model: TrainedModel | None) -> float | None:
@@ -161,7 +161,7 @@ def rules_again(voters: Sequence[Voter]) -> list[str]:
 
 def _voter(project: Project, spec: str) -> Voter:
     if not spec.startswith(OF_RUN):
-        choice = offers.chosen(project, spec)
+        choice = backends.chosen(project, spec)
         return Voter(
             choice.stem, choice.backend, model=choice.model, rules=choice.backend == RULES_BACKEND,
             has_rules=has_rules(choice.model),
@@ -267,9 +267,8 @@ def review_together(*, project: Project, runs: Sequence[str], actor: User | None
         return existing
     params = {"method": MERGED, "members": [voter.as_params(None) for voter in voters], "left_out": missing}
     return started(
-        project=project, choice=offers.ChosenBackend(ENSEMBLE, None, "together"), actor=actor, name=name, params=params,
-        key=key,
-        read_by=authors, merged_from=authors,
+        project=project, choice=backends.ChosenBackend(ENSEMBLE, None, "together"), actor=actor, name=name, key=key,
+        params=params, read_by=authors, merged_from=authors,
     )  # fmt: skip
 
 
