@@ -115,11 +115,7 @@ def encode_tokens(tokens: list[Token], spans: Iterable[Span], *, label_order: Se
             owner[at] = index
             free[at] = at + 1
             at = _find(free, at + 1)
-    losers = [
-        loser
-        for index, span in enumerate(order)
-        if (loser := _loser(tokens, order, owner, index, span, ranges[index])) is not None
-    ]
+    losers = [loser for index, inside in enumerate(ranges) if (loser := _loser(tokens, order, owner, index, *inside))]
     return BioEncoding(tokens, _tags(order, owner, ranges), sorted(losers, key=lambda loser: loser.span))
 
 
@@ -145,15 +141,10 @@ def _tags(order: Sequence[Span], owner: Sequence[int], ranges: Iterable[Bounds])
 
 
 def _loser(
-    tokens: Sequence[Token],
-    order: Sequence[Span],
-    owner: Sequence[int],
-    index: int,
-    span: Span,
-    inside: tuple[int, int],
+    tokens: Sequence[Token], order: Sequence[Span], owner: Sequence[int], index: int, first: int, past: int
 ) -> Loser | None:
-    """The loss of a span; None if the tags hold it whole."""
-    first, past = inside
+    """The loss of the span at an index, whose tokens are `first` to `past`; None if the tags hold it whole."""
+    span = order[index]
     if first >= past:
         return Loser(span, None, Cause.NO_TOKEN)
     ends = [at for at in (first, past - 1) if owner[at] != index]

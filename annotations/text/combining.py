@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import Final, Generic, TypeVar
+from operator import attrgetter
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from annotations.text.attributes import Attributes, Doubt, Doubtful, MergedProvenance, RunSays, united
 from annotations.text.spans import Bounds, Span, overlaps
@@ -77,10 +78,18 @@ def vote(method: Method, members: Sequence[VotingModel], annotation_sets: Sequen
     ValueError for fewer than two members, another number of annotation sets, or a weight that isn't above 0.
     """
     _check(members, annotation_sets)
-    poll = _Poll(method, members, _by_label(annotation_sets))
-    winners = sorted(_without_overlaps(poll.winners(), keep_partial=method is Method.UNION))
+    weights = tuple(member.weight if method is Method.WEIGHTED else 1.0 for member in members)
+    voting = _Voting(method, tuple(member.name for member in members), weights, _enough(method, weights))
+    ballots = _by_label(annotation_sets)
+    winners = [
+        span
+        for label, given in sorted(ballots.items())
+        for knot in _knots(given)
+        for span in _Count(voting, label, knot).winners()
+    ]
+    winners = sorted(_without_overlaps(winners, keep_partial=method is Method.UNION))
     if method in (Method.MAJORITY, Method.WEIGHTED):
-        return sorted(winners + poll.of_any_label(winners))
+        return sorted(winners + _of_any_label(voting, ballots, winners))
     return winners
 
 
@@ -113,53 +122,53 @@ def _by_label(annotation_sets: Sequence[Sequence[Span]]) -> dict[str, list[_Ball
     return {label: sorted(ballots) for label, ballots in found.items()}
 
 
-class _Poll:
-    """All ballots on one note, by label."""
+class _Voting(NamedTuple):
+    """How the members vote: their names and weights, and the threshold that votes must exceed."""
 
-    def __init__(
-        self, method: Method, members: Sequence[VotingModel], ballots: Mapping[str, Sequence[_Ballot]]
-    ) -> None:
-        self._method, self._names = method, [member.name for member in members]
-        self._weights = [member.weight if method is Method.WEIGHTED else 1.0 for member in members]
-        self._ballots = ballots
+    method: Method
+    names: Sequence[str]
+    weights: Sequence[float]
+    enough: float
 
-    def winners(self) -> list[Span]:
-        """The winners among the spans of each label."""
-        return [
-            self._span(label, count, bounds)
-            for label, ballots in sorted(self._ballots.items())
-            for knot in _knots(ballots)
-            for count in (_Count(self._method, self._weights, knot),)
-            for bounds in count.won()
+    def stretches(self, ballots: Iterable[_Ballot]) -> Iterator[Bounds]:
+        """The stretches in which every character has enough votes; a member counts once per character."""
+        changes: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for ballot in ballots:
+            changes[ballot.start].append((ballot.member, 1))
+            changes[ballot.end].append((ballot.member, -1))
+        open_spans, begun = [0] * len(self.weights), -1
+        for at, here in sorted(changes.items()):
+            for member, change in here:
+                open_spans[member] += change
+            held = sum(weight for weight, spans in zip(self.weights, open_spans, strict=True) if spans) > self.enough
+            if begun >= 0 and not held:
+                yield begun, at
+                begun = -1
+            elif begun < 0 and held:
+                begun = at
+
+
+def _of_any_label(voting: _Voting, ballots: Mapping[str, list[_Ballot]], winners: Sequence[Span]) -> list[Span]:
+    """A span for each stretch that enough members mark with any label and that has no winner in `winners` yet."""
+    near = _Near(winners)
+    stretches = [
+        stretch for stretch in voting.stretches(sorted(chain(*ballots.values()))) if not any(near.over(*stretch))
+    ]
+    counts = [_Count(voting, label, each) for label, each in ballots.items()] if stretches else []
+    found: list[Span] = []
+
+    def is_free(bounds: Bounds) -> bool:
+        # The stretches come in order, so only the last span found can reach this far.
+        return not any(near.over(*bounds)) and not any(_overlap((one.start, one.end), bounds) for one in found[-1:])
+
+    for stretch in filter(is_free, stretches):
+        given = [
+            (count.votes[bounds], count.span(bounds))
+            for count in counts
+            for bounds in filter(is_free, count.given(stretch))
         ]
-
-    def of_any_label(self, winners: Sequence[Span]) -> list[Span]:
-        """A span for each stretch that enough members mark with any label and that has no winner in `winners` yet."""
-        everything = sorted(chain.from_iterable(self._ballots.values()))
-        stretches = list(_stretches(everything, self._weights, _enough(self._method, self._weights)))
-        near = _Near(winners)
-        if all(any(near.over(*stretch)) for stretch in stretches):
-            return []
-        counts = {label: _Count(self._method, self._weights, each) for label, each in self._ballots.items()}
-        found: list[Span] = []
-
-        def is_free(bounds: Bounds) -> bool:
-            # The stretches come in order, so only the last span found can reach this far.
-            return not any(near.over(*bounds)) and not any(_overlap((one.start, one.end), bounds) for one in found[-1:])
-
-        for stretch in filter(is_free, stretches):
-            given = [
-                (count.votes(bounds), self._span(label, count, bounds))
-                for label, count in counts.items()
-                for bounds in filter(is_free, count.given(stretch))
-            ]
-            found += [span for _, span in sorted(given, key=lambda each: (-each[0], _better(each[1])))[:1]]
-        return found
-
-    def _span(self, label: str, count: "_Count", bounds: Bounds) -> Span:
-        confidence, said = count.confidence(bounds)
-        source = source_of(self._method, [self._names[member] for member in said])
-        return Span(*bounds, label, confidence, source, attributes=count.attributes(bounds))
+        found += [span for _, span in sorted(given, key=lambda each: (-each[0], _better(each[1])))[:1]]
+    return found
 
 
 class _Near(Generic[Item]):
@@ -179,74 +188,52 @@ class _Near(Generic[Item]):
 
 
 class _Count:
-    """The votes for one label; the ballots must be in order."""
+    """The votes for one label; the ballots must be in order. `votes`: the weight of those for exactly these bounds."""
 
-    def __init__(self, method: Method, weights: Sequence[float], ballots: Sequence[_Ballot]) -> None:
-        self._method, self._weights, self._ballots = method, weights, ballots
-        self._enough = _enough(method, weights)
+    def __init__(self, voting: _Voting, label: str, ballots: Sequence[_Ballot]) -> None:
+        self._voting, self._label, self._ballots = voting, label, ballots
         self._near = _Near(ballots)
-        self._votes: defaultdict[Bounds, float] = defaultdict(float)
+        self.votes: defaultdict[Bounds, float] = defaultdict(float)
         for ballot in ballots:
-            self._votes[ballot.start, ballot.end] += weights[ballot.member]
+            self.votes[ballot.start, ballot.end] += voting.weights[ballot.member]
 
-    def won(self) -> list[Bounds]:
-        """The bounds that win by the votes for this label alone."""
-        if self._method is Method.UNION:
-            return list(self._stretches())
-        won = [bounds for bounds, votes in self._votes.items() if votes > self._enough]
-        if self._method is Method.INTERSECTION or len(self._votes) == 1:
+    def winners(self) -> list[Span]:
+        """The spans that win by the votes for this label alone."""
+        return list(map(self.span, self._won()))
+
+    def _won(self) -> list[Bounds]:
+        if self._voting.method is Method.UNION:
+            return list(self._voting.stretches(self._ballots))
+        won = [bounds for bounds, votes in self.votes.items() if votes > self._voting.enough]
+        if self._voting.method is Method.INTERSECTION or len(self.votes) == 1:
             return won
-        disputed = [stretch for stretch in self._stretches() if not any(_overlap(stretch, bounds) for bounds in won)]
-        return won + [bounds for stretch in disputed for bounds in self._best(stretch, won)]
-
-    def votes(self, bounds: Bounds) -> float:
-        """The total weight of the members that gave exactly these bounds."""
-        return self._votes[bounds]
+        best = []
+        for stretch in self._voting.stretches(self._ballots):
+            if not any(_overlap(stretch, bounds) for bounds in won):
+                free = [each for each in self.given(stretch) if not any(_overlap(each, bounds) for bounds in won)]
+                best += sorted(free, key=lambda each: (-self.votes[each], each[0] - each[1], each))[:1]
+        return won + best
 
     def given(self, bounds: Bounds) -> set[Bounds]:
         """The bounds of all ballots that overlap these bounds."""
         return {(ballot.start, ballot.end) for ballot in self._near.over(*bounds)}
 
-    def confidence(self, bounds: Bounds) -> tuple[float, list[int]]:
-        """The members' mean confidence in the label at these bounds, and the members that mark it there."""
+    def span(self, bounds: Bounds) -> Span:
+        """The span at these bounds, with the members' mean confidence, and the attributes of the first member's span.
+
+        Only members that gave exactly these bounds gave attributes.
+        """
         start, end = bounds
-        total, said = 0.0, set()
-        for ballot in self._near.over(start, end):
+        ballots, total = list(self._near.over(start, end)), 0.0
+        for ballot in ballots:
             shared = min(ballot.end, end) - max(ballot.start, start)
-            total += self._weights[ballot.member] * ballot.confidence * shared
-            said.add(ballot.member)
-        return round(min(total / sum(self._weights) / (end - start), 1.0), 4), sorted(said)
-
-    def attributes(self, bounds: Bounds) -> Attributes:
-        """The attributes that members gave to a span with exactly these bounds, the first member's first."""
-        ballots = [ballot for ballot in self._near.over(*bounds) if (ballot.start, ballot.end) == bounds]
-        return united(ballot.attributes for ballot in sorted(ballots, key=lambda ballot: ballot.member))[0]
-
-    def _best(self, stretch: Bounds, won: Sequence[Bounds]) -> list[Bounds]:
-        """The bounds that win a disputed stretch, as a list; empty if all candidates overlap a winner."""
-        free = [bounds for bounds in self.given(stretch) if not any(_overlap(bounds, other) for other in won)]
-        return sorted(free, key=lambda bounds: (-self._votes[bounds], bounds[0] - bounds[1], bounds))[:1]
-
-    def _stretches(self) -> Iterator[Bounds]:
-        return _stretches(self._ballots, self._weights, self._enough)
-
-
-def _stretches(ballots: Iterable[_Ballot], weights: Sequence[float], enough: float) -> Iterator[Bounds]:
-    """The stretches in which every character has enough votes; a member counts once per character."""
-    changes: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for ballot in ballots:
-        changes[ballot.start].append((ballot.member, 1))
-        changes[ballot.end].append((ballot.member, -1))
-    open_spans, begun = [0] * len(weights), -1
-    for at, here in sorted(changes.items()):
-        for member, change in here:
-            open_spans[member] += change
-        held = sum(weight for weight, spans in zip(weights, open_spans, strict=True) if spans) > enough
-        if begun >= 0 and not held:
-            yield begun, at
-            begun = -1
-        elif begun < 0 and held:
-            begun = at
+            total += self._voting.weights[ballot.member] * ballot.confidence * shared
+        confidence = round(min(total / sum(self._voting.weights) / (end - start), 1.0), 4)
+        names = [self._voting.names[member] for member in sorted({ballot.member for ballot in ballots})]
+        same = sorted((each for each in ballots if (each.start, each.end) == bounds), key=attrgetter("member"))
+        attributes, _differing = united(ballot.attributes for ballot in same)
+        source = source_of(self._voting.method, names)
+        return Span(start, end, self._label, confidence, source, attributes=attributes)
 
 
 def _overlap(one: Bounds, two: Bounds) -> bool:

@@ -35,7 +35,7 @@ def match(
         if compatible is None or compatible(p, g):
             found[row].append((column, overlap_length(p, g)))
     most = sum(max((shared for _, shared in row), default=0) for row in found)
-    gain = _Gain(len(rows), most)
+    gain = _gain_of(len(rows), most)
     edges = [
         [(column, gain(predicted[p], gold[columns[column]], shared)) for column, shared in row]
         for p, row in zip(rows, found, strict=True)
@@ -44,25 +44,22 @@ def match(
     return sorted(pairs)
 
 
-class _Gain:
-    """The gain of a pair: each tier outweighs the sum of everything that lower tiers can add."""
+def _gain_of(pairs: int, most: int) -> Callable[[Span, Span, int], int]:
+    """The gain of a pair that shares so many code points: each tier outweighs all that lower tiers can add.
 
-    def __init__(self, pairs: int, shared: int) -> None:
-        """`pairs`, `shared`: upper bounds on the number of pairs and on the code points that all of them share."""
-        self._shared = pairs + 1
-        self._pair = self._shared * (shared + 1)
-        self._bounds = self._pair * (pairs + 1)
-        self._exact = self._bounds * (pairs + 1)
+    `pairs`, `most`: upper bounds on the number of pairs and on the code points that all of them share.
+    """
+    one_shared = pairs + 1
+    one_pair = one_shared * (most + 1)
+    same_bounds = one_pair * (pairs + 1)
+    equal = same_bounds * (pairs + 1)
 
-    def __call__(self, p: Span, g: Span, shared: int) -> int:
-        gain = self._pair + self._shared * shared
-        if p.label == g.label:
-            gain += 1
-        if p.start == g.start and p.end == g.end:
-            gain += self._bounds
-            if p.label == g.label:
-                gain += self._exact
-        return gain
+    def gain(p: Span, g: Span, shared: int) -> int:
+        alike = p.label == g.label
+        more = same_bounds + alike * equal if (p.start, p.end) == (g.start, g.end) else 0
+        return one_pair + one_shared * shared + alike + more
+
+    return gain
 
 
 def _certain_pairs(

@@ -161,17 +161,13 @@ def around(text: str, bounds: Bounds, width: int = 48) -> Sequence[str]:
         before = "…" + _from_space(before)
     if end + width < len(text):
         after = _from_space(after[::-1])[::-1] + "…"
-    return tuple(_one_line(part) for part in (before, text[start:end], after))
+    return tuple(re.sub(_SPACE, " ", part) for part in (before, text[start:end], after))
 
 
 def _from_space(text: str) -> str:
     """The text from its first white space on, unless that would drop more than half of it."""
     at = next((at for at, character in enumerate(text) if character in WHITE_SPACE), 0)
     return text[at:] if at < len(text) // 2 else text
-
-
-def _one_line(text: str) -> str:
-    return re.sub(_SPACE, " ", text)
 
 
 # Folded text: without case, accents, invisible characters and look-alikes of ASCII letters and digits.
@@ -251,7 +247,7 @@ def folded(text: str) -> str:
     if len(foreign) > _MOST_FOREIGN or not all(map(_stands_alone, foreign)):
         return _folded(text)
     for character in foreign:
-        text = text.replace(character, _ALONE[character])
+        text = text.replace(character, _sign(character))
     return text.lower()
 
 
@@ -260,21 +256,14 @@ def _folded(text: str) -> str:
     return plain if plain.isascii() else plain.translate(_PLAIN)
 
 
-_ALONE: Final[dict[str, str]] = {}
-"""The folded form of characters that fold alike in every text; filled on demand."""
-
-
+@lru_cache(maxsize=1 << 16)
 def _stands_alone(character: str) -> bool:
-    """Whether the character folds alike beside any other one; if so, it is in `_ALONE`."""
-    if character in _ALONE:
-        return True
+    """Whether the character folds alike beside any other one."""
     plain = _folded(character)
-    if plain != plain.lower() or plain != _folded(plain) or any(map(unicodedata.combining, plain)):
-        return False
-    if len(_ALONE) < 1 << 16:
-        _ALONE[character] = plain
-        return True
-    return False
+    return plain == plain.lower() == _folded(plain) and not any(map(unicodedata.combining, plain))
+
+
+_sign = lru_cache(maxsize=1 << 16)(_folded)  # for a single character
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -319,19 +308,6 @@ def all_words(text: str) -> list[str]:
     return _ASCII_WORD.findall(text) if text.isascii() else WORD.findall(text)
 
 
-class _Widths(dict[str, int]):
-    """How many code points each character has after folding; filled on demand."""
-
-    def __missing__(self, character: str) -> int:
-        width = len(folded(character))
-        if len(self) < 1 << 16:  # a hostile text may contain every code point
-            self[character] = width
-        return width
-
-
-_WIDTHS: Final = _Widths()
-
-
 class FoldableText:
     """A text beside its folded form. The map between both is made on first use."""
 
@@ -347,7 +323,7 @@ class FoldableText:
     @cached_property
     def _before(self) -> list[int]:
         """For each code point of the original, and for its end: how many folded ones come before it."""
-        return list(accumulate(map(_WIDTHS.__getitem__, self.original), initial=0))
+        return list(accumulate(map(len, map(_sign, self.original)), initial=0))
 
     def original_bounds(self, start: int, end: int) -> Bounds:
         """The bounds in the original of a stretch of the folded text that isn't empty.
@@ -369,9 +345,6 @@ class FoldableText:
 _FACTORS: Final = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
 _RUN: Final = re.compile(r"[^\x00-\x20]{3,}")
 _MOST_GRAMS: Final = 8
-
-
-_sign = lru_cache(maxsize=1 << 16)(folded)
 
 
 def _signs(text: str) -> str:

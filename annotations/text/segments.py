@@ -5,9 +5,11 @@ end-exclusive.
 """
 
 import re
-from bisect import insort
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Final
 
 from annotations.text.spans import Span
@@ -58,70 +60,39 @@ def segment_stretches(stretches: Sequence[tuple[int, int]], spans: Sequence[Span
 
     A span's first and last segment are determined among these stretches. Spans must lie inside the text.
     """
-    rows: list[list[tuple[int, int, tuple[int, ...]]]] = []
-    first: dict[int, tuple[int, int]] = {}  # span -> its first segment: (row, index in the row)
-    last: dict[int, tuple[int, int]] = {}
-    cover = _Cover(spans)
+    edges, covers = _covers(spans)
+    pieces: list[tuple[int, int, int, tuple[int, ...]]] = []
     for row, (begin, past) in enumerate(stretches):
-        pieces: list[tuple[int, int, tuple[int, ...]]] = []
-        for start, end, active in cover.pieces(begin, past):
-            here = (row, len(pieces))
-            for index in active:
-                first.setdefault(index, here)
-                last[index] = here
-            pieces.append((start, end, active))
-        rows.append(pieces)
-    out = []
-    for row, pieces in enumerate(rows):
-        segments = []
-        for at, (start, end, active) in enumerate(pieces):
-            here = (row, at)
-            starts = tuple(index for index in active if first[index] == here)
-            ends = tuple(index for index in active if last[index] == here)
-            segments.append(Segment(start, end, active, starts, ends))
-        out.append(segments)
+        at = bisect_right(edges, begin)
+        cuts = [begin, *edges[at : bisect_left(edges, past)], past] if begin < past else []
+        pieces += ((row, start, end, covers[number]) for number, (start, end) in enumerate(pairwise(cuts), at))
+    last = {index: at for at, (_row, _start, _end, active) in enumerate(pieces) for index in active}
+    begun: set[int] = set()
+    out: list[list[Segment]] = [[] for _ in stretches]
+    for at, (row, start, end, active) in enumerate(pieces):
+        starts = tuple(index for index in active if index not in begun)
+        begun.update(starts)
+        out[row].append(Segment(start, end, active, starts, tuple(index for index in active if last[index] == at)))
     return out
 
 
-class _Cover:
-    """A sweep over the starts and ends of the spans, from left to right, with the set of open spans."""
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        ranked = sorted(
-            range(len(spans)), key=lambda index: (spans[index].start - spans[index].end, spans[index].start, index)
-        )
-        self._index_at = ranked  # rank -> index; sorted ranks give the drawing order of the open spans
-        rank_of = {index: rank for rank, index in enumerate(ranked)}
-        events = [(span.start, True, rank_of[index]) for index, span in enumerate(spans)]
-        events += [(span.end, False, rank_of[index]) for index, span in enumerate(spans)]
-        self._events = sorted(events)
-        self._at = 0
-        self._open: list[int] = []
-        self._active: tuple[int, ...] = ()
-
-    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """The pieces of `start`-`end`, each with its open spans. Calls must go from left to right."""
-        while start < end:
-            self._move_to(start)
-            edge = min(self._next_edge(end), end)
-            yield start, edge, self._active
-            start = edge
-
-    def _next_edge(self, otherwise: int) -> int:
-        return self._events[self._at][0] if self._at < len(self._events) else otherwise
-
-    def _move_to(self, position: int) -> None:
-        """Open and close all spans that start or end at or before the position."""
-        before = self._at
-        while self._at < len(self._events) and self._events[self._at][0] <= position:
-            _, opens, rank = self._events[self._at]
+def _covers(spans: Sequence[Span]) -> tuple[list[int], list[tuple[int, ...]]]:
+    """The offsets at which spans start or end, and the covering spans before the first of them and after each."""
+    ranked = sorted(range(len(spans)), key=lambda at: (spans[at].start - spans[at].end, spans[at].start, at))
+    events = [(spans[index].start, True, rank) for rank, index in enumerate(ranked)]
+    events += [(spans[index].end, False, rank) for rank, index in enumerate(ranked)]
+    edges: list[int] = []
+    covers: list[tuple[int, ...]] = [()]
+    open_ranks: list[int] = []  # sorted, which is the order of drawing
+    for offset, here in groupby(sorted(events), key=itemgetter(0)):
+        for _, opens, rank in here:
             if opens:
-                insort(self._open, rank)
+                insort(open_ranks, rank)
             else:
-                self._open.remove(rank)
-            self._at += 1
-        if self._at != before:
-            self._active = tuple(self._index_at[rank] for rank in self._open)
+                open_ranks.remove(rank)
+        edges.append(offset)
+        covers.append(tuple(ranked[rank] for rank in open_ranks))
+    return edges, covers
 
 
 # Lanes for the underlines of spans: overlapping spans get underlines at different heights.
@@ -167,7 +138,7 @@ def lanes(spans: Sequence[tuple[int, int, int]]) -> list[int]:
 # A match can only begin where a run of these signs does: from within a run, a long one would be read again and again.
 _END: Final = re.compile(r"""(?<![.!?…。！？])[.!?…。！？]+["'”’»)\]]*(?=\s)""")
 _VISIBLE: Final = re.compile(r"\S")
-_BREAKS: Final = re.compile(r"[\r\n]+")
+_LINE: Final = re.compile(r"[^\r\n]+")
 _WORD_BEFORE: Final = re.compile(r"(\w+)$")
 _ABBREVIATIONS: Final = frozenset([
     "dr", "dra", "dott", "drssa", "prof", "profssa", "sig", "sigra", "sr", "sra", "srta", "mr", "mrs", "ms", "st",
@@ -183,29 +154,14 @@ CONTEXT: Final = 160
 def sentences(text: str) -> list[tuple[int, int]]:
     """Start and end of every sentence that isn't white space only; sentences don't overlap."""
     found: list[tuple[int, int]] = []
-    line = 0
-    for match in _BREAKS.finditer(text):
-        _add_line(text, line, match.start(), found)
-        line = match.end()
-    _add_line(text, line, len(text), found)
+    for line in _LINE.finditer(text):
+        start, end = line.span()
+        stops = (match.end() for match in _END.finditer(text, start, end) if _ends(text, match, start, end))
+        for first, past in pairwise((start, *stops, end)):
+            if bare := text[first:past].strip():
+                first = text.index(bare, first)
+                found.append((first, first + len(bare)))
     return found
-
-
-def _add_line(text: str, start: int, end: int, found: list[tuple[int, int]]) -> None:
-    at = start
-    for match in _END.finditer(text, start, end):
-        if _ends(text, match, start, end):
-            _add(text, at, match.end(), found)
-            at = match.end()
-    _add(text, at, end, found)
-
-
-def _add(text: str, start: int, end: int, found: list[tuple[int, int]]) -> None:
-    piece = text[start:end]
-    bare = piece.strip()
-    if bare:
-        start += len(piece) - len(piece.lstrip())
-        found.append((start, start + len(bare)))
 
 
 def _ends(text: str, match: "re.Match[str]", start: int, end: int) -> bool:

@@ -183,12 +183,17 @@ def stretches(spans: Iterable[Span]) -> list[tuple[int, int, str]]:
 
 def masked(text: str, spans: Iterable[Span], placeholder_of: Mapping[str, str]) -> str:
     """The text with every stretch replaced by its label's placeholder."""
+    return replaced(text, ((start, end, placeholder_of[label]) for start, end, label in stretches(spans)))
+
+
+def replaced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """The text with another one in place of each stretch: start, end and new text, in order and without overlaps."""
     parts: list[str] = []
     done = 0
-    for start, end, label in stretches(spans):
-        parts += [text[done:start], placeholder_of[label]]
+    for start, end, new in edits:
+        parts += (text[done:start], new)
         done = end
-    return "".join([*parts, text[done:]])
+    return "".join((*parts, text[done:]))
 
 
 # Tokens: one rule for snapping, BIO, agreement and scoring; `static/js/text/tokens.js` implements the same rule.
@@ -273,22 +278,6 @@ def estimated(length: int) -> int:
     return length // 4 + 1
 
 
-def tokenize_inside(text: str, regions: Sequence[tuple[int, int]]) -> tuple[list[Token], int]:
-    """The tokens inside the regions, and the number of tokens outside, after splitting at the ends of the regions.
-
-    `regions` are in order and don't touch. Equivalent to `split_at` on all tokens, without creating those outside.
-    """
-    parts = Parts(text)
-    inside = [token for region in regions for token in parts.inside(*region)]
-    return inside, parts.whole(edge for region in regions for edge in region) - len(inside)
-
-
-def _count(kinds: str) -> int:
-    """The number of tokens: single characters, and starts of runs."""
-    runs = sum(kinds.count(change) for change in (" W", "OW", "DW", " D", "OD", "WD"))
-    return kinds.count("O") + runs + (kinds[:1] in ("W", "D"))
-
-
 class Parts:
     """Tokens of parts of one text by the default rule, with tokens split at the ends of each part.
 
@@ -313,7 +302,9 @@ class Parts:
     def whole(self, cuts: Iterable[int]) -> int:
         """The number of tokens of the text when it is split at these offsets."""
         kinds = self._kinds
-        return _count(kinds) + sum(kinds[at - 1 : at + 1] in ("WW", "DD") for at in set(cuts))
+        runs = sum(kinds.count(change) for change in (" W", "OW", "DW", " D", "OD", "WD"))
+        whole = kinds.count("O") + runs + (kinds[:1] in ("W", "D"))
+        return whole + sum(kinds[at - 1 : at + 1] in ("WW", "DD") for at in set(cuts))
 
 
 def split_at(tokens: Sequence[Token], boundaries: Iterable[int]) -> list[Token]:

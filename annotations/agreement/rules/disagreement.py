@@ -14,7 +14,7 @@ from operator import eq
 from annotations.text.attributes import Attributes, is_tied, voted
 from annotations.text.bio import OUTSIDE, encode_tokens, split_tag
 from annotations.text.segments import around
-from annotations.text.spans import Bounds, Span, Token, covered, split_at, tokenize, tokenize_inside
+from annotations.text.spans import Bounds, Parts, Span, Token, covered, split_at, tokenize
 
 
 @dataclass(slots=True)
@@ -226,8 +226,7 @@ def _labels(tokens: Sequence[Token], version: Version) -> list[set[str]]:
 
 def tokens_of(text: str, start: int, end: int, spans: Iterable[Span]) -> list[Token]:
     """The tokens of the text from `start` to `end`, split at the start and end of every span."""
-    inside, _ = tokenize_inside(text, [(start, end)])
-    return split_at(inside, (edge for span in spans for edge in (span.start, span.end)))
+    return split_at(Parts(text).inside(start, end), (edge for span in spans for edge in (span.start, span.end)))
 
 
 def consensus(text: str, location: Location) -> Consensus:

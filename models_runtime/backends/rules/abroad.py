@@ -43,8 +43,7 @@ _STREET_NAME: Final = re.compile(
 
 def _street(text: str, start: int, end: int) -> Iterator[Found]:
     """`12 bis, rue de la République`, `Rua das Flores, 12`."""
-    name = _STREET_NAME.match(text, end)
-    if name is not None:
+    if name := _STREET_NAME.match(text, end):
         low = max(0, start - 14)
         number = _NUMBER_BEFORE.search(text[low:start])
         yield low + number.start() if number else start, name.end(), RuleKind.STREET

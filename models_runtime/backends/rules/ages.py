@@ -170,8 +170,7 @@ _DECADE: Final = re.compile(
 
 def _decade(text: str, start: int, end: int) -> Iterator[Found]:
     """`in her 90s`, `in his late eighties`. The trigger is the last word, or the s after figures."""
-    match = _DECADE.search(before(text, end, 48))
-    if match is not None:
+    if match := _DECADE.search(before(text, end, 48)):
         at = end - len(match["decade"])
         yield at, end, RuleKind.AGE
         yield at, end, RuleKind.AGE_UNIT

@@ -88,7 +88,7 @@ VERSION: Final = "2"
 # The modules with rules. Of rules of one rank for one word, the first one counts.
 FAMILIES: Final = (
     "abroad ages running coded codes contacts date_words dates institutions names persons places reading streets traps "
-    "bare en numbered"
+    "bare numbered"
 )
 LANGUAGES: Final = ("it", "es", "en")
 RULES: Final[tuple[Rule, ...]] = (

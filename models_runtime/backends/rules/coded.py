@@ -138,8 +138,7 @@ def _after_word(kind: RuleKind, least: dict[str, tuple[int, int]]) -> Finder:
     def find(text: str, start: int, end: int) -> Iterable[Found]:
         if text[start - 1 : start] in ("-", "@", "_", ".") or not _NEAR.match(text, end):
             return ()
-        gap = _GAP.match(text, end)
-        if gap is not None and gap.end() > end:
+        if (gap := _GAP.match(text, end)) and gap.end() > end:
             signed = gap["sign"] or gap["sign0"] or gap["colon"]
             if found := read(text, start, gap.end(), "signed" if signed or sign else "direct"):
                 return found

@@ -47,8 +47,7 @@ def _spelled(text: str, start: int, end: int) -> Iterator[Found]:
     host = _SPELLED_HOST.match(text, end)
     if host is None or (text[start:end].lower() == "at" and not host["close"] and host["dot"] == "."):
         return
-    name = _SPELLED.search(text, max(0, start - 64), start)
-    if name is not None and bool(name["open"]) == bool(host["close"]):
+    if (name := _SPELLED.search(text, max(0, start - 64), start)) and bool(name["open"]) == bool(host["close"]):
         yield name.start("name"), host.end(), RuleKind.EMAIL
 
 

@@ -45,8 +45,7 @@ def _found(expression: str, check: Callable[[re.Match[str]], bool] | None = None
     compiled = re.compile(expression)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        match = compiled.match(text, start)
-        if match is not None and (check is None or check(match)):
+        if (match := compiled.match(text, start)) and (check is None or check(match)):
             yield dated(text, *match.span("date"))
 
     return find
@@ -106,8 +105,7 @@ _EVERY: Final = re.compile(r"(?:\b(?:los|ogni|every|cada|i)|[a-zì]{4,}[ ](?:a|a
 
 def _weekday_dated(text: str, start: int, end: int) -> Iterator[Found]:
     """`sabato 28`, `viernes 2 de marzo de 2018`."""
-    match = _WEEKDAY.match(text, start)
-    if match is not None and match["rest"] and 1 <= int(match["day"]) <= 31:
+    if (match := _WEEKDAY.match(text, start)) and match["rest"] and 1 <= int(match["day"]) <= 31:
         yield match.start(), match.end(), RuleKind.DATE
 
 
@@ -182,8 +180,7 @@ def _in_a_row(text: str, start: int, end: int) -> Iterator[Found]:
     elif first["year"]:
         match = _DAY_BEHIND.match(text, end)
     else:
-        match = _YEAR_BEHIND.match(text, end)
-        if match is not None and match["gap"] != first["gap"]:
+        if (match := _YEAR_BEHIND.match(text, end)) and match["gap"] != first["gap"]:
             return
     if match is not None:
         yield from _date(text, first.start() if first else start, match.end())

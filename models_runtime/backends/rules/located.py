@@ -153,13 +153,11 @@ def _in_field(text: str, start: int, end: int, line: str) -> bool:
     """Whether the name is a field's value, begins a line's item, or has a date, a place or "police" after it."""
     if _DATE_AFTER.match(text, end) or _PLACE_TAIL.match(text, end) or _place_follows(text, end):
         return True
-    journey = _JOURNEY.search(line)
-    if journey is not None and journey["start"].lower() in places():
+    if (journey := _JOURNEY.search(line)) and journey["start"].lower() in places():
         return True
     if (not start or text[start - 1] == "\n") and _HEADING.match(text, end):
         return True
-    field = _FIELD.search(line)
-    if field is not None:
+    if field := _FIELD.search(line):
         return not _NAMED_AFTER.match(field["name"].lower())
     return _CELL.search(text, max(0, start - 60), start) is not None
 

@@ -39,8 +39,7 @@ def by_first_word() -> dict[str, tuple[str, ...]]:
     """The lower-cased place names by their first word, longer names first."""
     found: dict[str, list[str]] = {}
     for phrase in places():
-        first = _FIRST.match(phrase)
-        if first:
+        if first := _FIRST.match(phrase):
             found.setdefault(first[0], []).append(phrase)
     return {first: tuple(sorted(phrases, key=len, reverse=True)) for first, phrases in found.items()}
 
@@ -99,8 +98,7 @@ def _zip_town(text: str, start: int, end: int) -> Iterator[Found]:
     if town and text[match.end("zip")] in " ,-.–":
         at = match.start("town") + len(town)
         yield match.start("town"), at, RuleKind.CITY
-        more = _BRACKETED.match(text, at)
-        if more and cut_town(more["town"]) == more["town"]:
+        if (more := _BRACKETED.match(text, at)) and cut_town(more["town"]) == more["town"]:
             yield more.start("town"), more.end("town"), RuleKind.REGION
 
 

@@ -3,11 +3,13 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final, NamedTuple
 
+from annotations.text.spans import replaced
 from models_runtime.backends.rules import abroad as other_languages
 from models_runtime.backends.rules import codes, contacts
 from models_runtime.backends.rules.codes import real_date
@@ -25,17 +27,7 @@ from models_runtime.backends.rules.gazetteers import (
 )
 from models_runtime.backends.rules.phrases import ALL_GIVEN, LETTER, SMALL_LETTER, UP, is_clinical_word, words_of
 from models_runtime.backends.rules.recasing import EVERYDAY, ORDINARY, PARTICLES, VERBS, prose, recased
-from models_runtime.backends.rules.rule import (
-    TOKEN,
-    Hit,
-    Rule,
-    Scan,
-    TriggerTable,
-    nothing,
-    resolve_overlaps,
-    scan,
-    table,
-)
+from models_runtime.backends.rules.rule import TOKEN, Hit, Rule, Scan, TriggerTable, nothing, resolve_overlaps, scan
 
 # Search the whole note for what a strong rule found once, as whole words.
 #
@@ -69,7 +61,7 @@ def remember(text: str, scanned: Scan, hits: Sequence[Hit]) -> list[Hit]:
     as_names = {start for start, _, _, _ in small}
     everyday = _everyday(text, {text[start:end].lower() for start, end, _, rule in free if rule is NAME}, as_names)
     found: list[Hit] = []
-    for start, end, kind, rule in (*free, *_days(text, _months(text, hits))):
+    for start, end, kind, rule in (*free, *_days(text, hits)):
         if taken.find(1, start, end) >= 0 or (
             rule is NAME and start not in as_names and text[start:end].lower() in everyday
         ):
@@ -172,34 +164,24 @@ def _repeated(
             yield start, end, names[lower], NAME
 
 
-def _months(text: str, hits: Sequence[Hit]) -> dict[bool, set[int]]:
-    """The months of the note's full dates, and the months before and after. Key: whether the month comes first."""
-    found: dict[bool, set[int]] = {}
-    for hit in hits:
-        match = FULL.match(text, hit.start) if hit.rule.id == "date.figures" else None
-        if match is None or match["iso"] or "/" not in match["t"]:
-            continue
-        a, b = int(match["a"]), int(match["b"])
-        for month_first, month, day in ((True, a, b), (False, b, a)):
-            if month <= 12 and day > 12:
-                found.setdefault(month_first, set()).update((month + shift - 1) % 12 + 1 for shift in (-1, 0, 1))
-    return found
-
-
-def _days(text: str, months: dict[bool, set[int]]) -> Iterator[tuple[int, int, RuleKind, Rule]]:
+def _days(text: str, hits: Sequence[Hit]) -> Iterator[tuple[int, int, RuleKind, Rule]]:
     """Days and months in the order of the note's full dates and near them, such as `2/14` in a note of 2/17/2022."""
-    for month_first, near in months.items():
-        for match in PART.finditer(text):
-            a, b = int(match["a"]), int(match["b"])
-            month, day = (a, b) if month_first else (b, a)
-            if (
-                month in near
-                and day > 12
-                and match["s"] == "/"
-                and real_date(day, month)
-                and could_be_part(text, match)
-            ):
-                yield match.start(), match.end(), RuleKind.DATE, DATE
+    near: set[tuple[bool, int]] = set()
+    for hit in hits:
+        full = FULL.match(text, hit.start) if hit.rule.id == "date.figures" else None
+        if full is not None and not full["iso"] and "/" in full["t"]:
+            for month_first, month, _day in _orders(full):
+                near.update((month_first, (month + shift - 1) % 12 + 1) for shift in (-1, 0, 1))
+    for part in PART.finditer(text) if near else ():
+        for month_first, month, day in _orders(part) if part["s"] == "/" else ():
+            if (month_first, month) in near and real_date(day, month) and could_be_part(text, part):
+                yield *part.span(), RuleKind.DATE, DATE
+
+
+def _orders(match: re.Match[str]) -> Iterator[tuple[bool, int, int]]:
+    """Whether the month comes first in a date whose day is above 12, its month and its day."""
+    a, b = int(match["a"]), int(match["b"])
+    yield from (order for order in ((True, a, b), (False, b, a)) if order[1] <= 12 < order[2])
 
 
 # Whether a text is written in a language that the rules don't know, by its most frequent short words.
@@ -259,27 +241,25 @@ class MendedText:
     """A text without divisions, and where characters were left out of it, for offsets in the text as written."""
 
     text: str
-    at: list[int] = field(default_factory=list)
-    left_out: list[int] = field(default_factory=list)
-    """For each position in `at`, the characters left out up to there."""
+    cuts: list[tuple[int, int]] = field(default_factory=list)
+    """Where characters were left out, and how many up to there."""
 
     def bounds(self, start: int, end: int) -> tuple[int, int]:
         """Start and end in the text as written."""
-        return (self._written(start), self._written(end - 1) + 1) if self.at else (start, end)
+        return self._written(start), self._written(end - 1) + 1
 
     def _written(self, position: int) -> int:
-        index = bisect_right(self.at, position)
-        return position + (self.left_out[index - 1] if index else 0)
+        index = bisect_right(self.cuts, position, key=itemgetter(0))
+        return position + (self.cuts[index - 1][1] if index else 0)
 
 
 def mended(text: str) -> MendedText:
     """The text with divided identifiers put together."""
     if "\t" in text:
         text = _TAB.sub(" ", text)
-    pieces: list[str] = []
-    at: list[int] = []
-    left_out: list[int] = []
-    length = written = 0
+    edits: list[tuple[int, int, str]] = []
+    cuts: list[tuple[int, int]] = []
+    longer = written = 0
     line_end = -1
     while (line_end := text.find("\n", line_end + 1)) >= 0:
         if _ends_apart(text, line_end):
@@ -289,13 +269,12 @@ def mended(text: str) -> MendedText:
         link = _link(left.rpartition("\n")[2], right) if right else None
         if link is not None:
             stop = line_end - len(behind) + len(left)
-            pieces += [text[written:stop], link]
-            length += stop - written + len(link)
             written = line_end + 1 + len(ahead) - len(right)
-            if written > length:
-                at.append(length)
-                left_out.append(written - length)
-    return MendedText("".join((*pieces, text[written:])) if pieces else text, at, left_out)
+            edits.append((stop, written, link))
+            longer += written - stop - len(link)
+            if longer:
+                cuts.append((written - longer, longer))
+    return MendedText(replaced(text, edits), cuts)
 
 
 def _ends_apart(text: str, line_end: int) -> bool:
@@ -329,18 +308,17 @@ def _link(left: str, right: str) -> str | None:
 
 
 def _is_date(left: str, right: str, token: str) -> bool:
-    if right[0].isdigit():
-        month = is_month(token.strip(".,")) or token in _OF
-        return month and _MONTH_LAST.search(left) is not None and _DAY_OR_YEAR.match(right) is not None
-    return (token[0].isdigit() or token in _OF) and _MONTH_NEXT.match(right) is not None and bool(_DAY.search(left))
+    if not right[0].isdigit():
+        return bool((token[0].isdigit() or token in _OF) and _MONTH_NEXT.match(right) and _DAY.search(left))
+    month = is_month(token.strip(".,")) or token in _OF
+    return bool(month and _MONTH_LAST.search(left) and _DAY_OR_YEAR.match(right))
 
 
 def _is_phone(left: str, right: str) -> bool:
     if left[-1] not in "0123456789)" or not (right[0].isdigit() or right[0] == "("):
         return False
-    if (_AREA.search(left) and _AREA_NEXT.match(right)) or (_EXCHANGE.search(left) and _REST.match(right)):
-        return True
-    return right[:3].isdigit() and _CALLED.search(left.lower()) is not None
+    grouped = (_AREA.search(left) and _AREA_NEXT.match(right)) or (_EXCHANGE.search(left) and _REST.match(right))
+    return bool(grouped or (right[:3].isdigit() and _CALLED.search(left.lower())))
 
 
 def _is_name(left: str, right: str, token: str) -> bool:
@@ -376,9 +354,8 @@ class Tables(NamedTuple):
 def tables(rules: Iterable[Rule]) -> Tables:
     """Index the rules."""
     rules = tuple(rules)
-    return Tables(
-        table(rule for rule in rules if rule.id not in _ABROAD), table(rule for rule in rules if rule.id in _ANYWHERE)
-    )
+    known = TriggerTable(rule for rule in rules if rule.id not in _ABROAD)
+    return Tables(known, TriggerTable(rule for rule in rules if rule.id in _ANYWHERE))
 
 
 def read(text: str, rules: Tables, unwanted: frozenset[RuleKind] = frozenset(), *, abroad: bool = False) -> list[Hit]:
@@ -393,7 +370,6 @@ def read(text: str, rules: Tables, unwanted: frozenset[RuleKind] = frozenset(), 
     scanned = scan(scanned_text, rules.other if foreign else rules.known)
     kept = resolve_overlaps([hit for hit in scanned.hits if hit.kind not in unwanted], len(scanned_text))
     kept = sorted(kept + remember(scanned_text, scanned, kept), key=lambda hit: hit.start)
-    if not whole.at:
+    if not whole.cuts:
         return kept
-    bounds = (whole.bounds(hit.start, hit.end) for hit in kept)
-    return [replace(hit, start=start, end=end) for hit, (start, end) in zip(kept, bounds, strict=True)]
+    return [Hit(*whole.bounds(hit.start, hit.end), hit.kind, hit.rule) for hit in kept]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
 from models_runtime.backends.rules.gazetteers import any_of, either, listed, places, word_set
@@ -46,21 +46,23 @@ VERBS: Final = listed("en.does", "en.has", "es.does", "es.has", "it.does", "it.h
 """Verbs of which persons are subjects."""
 
 
-class Word(NamedTuple):
-    """A word with its bounds in its line."""
-
-    start: int
-    end: int
-    word: str
-
-    def is_initial(self, line: str) -> bool:
-        """Whether the word is one letter with a period."""
-        return len(self.word) == 1 and line.startswith(".", self.end)
+Word = re.Match[str]
+"""A word in its line."""
 
 
-def words_of(line: str, start: int = 0) -> list[Word]:
+def _words_of(line: str, start: int = 0) -> list[Word]:
     """The words of a line from `start` on."""
-    return [Word(*match.span(), match[0]) for match in _WORD.finditer(line, start)]
+    return list(_WORD.finditer(line, start))
+
+
+def _is_small(word: Word) -> bool:
+    """Whether the word is an article, a preposition or a particle, and no initial."""
+    return word[0] in SMALL and not _is_initial(word)
+
+
+def _is_initial(word: Word) -> bool:
+    """Whether the word is one letter with a period."""
+    return len(word[0]) == 1 and word.string.startswith(".", word.end())
 
 
 @cache
@@ -101,16 +103,15 @@ def capitals_until(line: str) -> int:
     field = _FIELD.match(line) if len(line) <= LONGEST_LINE else None
     if field is None:
         return 0
-    found = words_of(line, field.end())
+    found = _words_of(line, field.end())
     if found and ADDRESS.search(line, field.end()):
         return len(line)
     if not found or len(found) > _MOST_WORDS:
         return 0
-    where = field["where"] or field["place"]
-    if where and _is_place(line, found, sure=bool(field["place"])):
+    if (field["where"] or field["place"]) and _is_place(found, sure=bool(field["place"])):
         return len(line)
-    sure = bool(field["name"]) and _MORE.issuperset(word.word for word in words_of(field["more"]))
-    return _name_end(line, found) if _is_name(line, found, sure=sure) else 0
+    sure = bool(field["name"]) and _MORE.issuperset(_WORD.findall(field["more"]))
+    return _name_end(found) if _is_name(found, sure=sure) else 0
 
 
 def _is_common(word: str) -> bool:
@@ -122,28 +123,26 @@ def _other_words() -> frozenset[str]:
     return word_set("drugs").union(listed("before_persons", "person_leads", "talks", "person_verbs", "treated"))
 
 
-def _is_place(line: str, found: Sequence[Word], *, sure: bool) -> bool:
-    first = found[0].word
-    ends = (word.end for word in found[:5])
-    if first in STREETS or any(line[found[0].start : end] in places() for end in ends):
+def _is_place(found: Sequence[Word], *, sure: bool) -> bool:
+    value = found[0].string[found[0].start() :]
+    ends = (word.end() - found[0].start() for word in found[:5])
+    if found[0][0] in STREETS or any(value[:end] in places() for end in ends):
         return True
-    return sure and not any(_is_common(word.word) for word in found[:3] if word.word not in SMALL)
+    return sure and not any(_is_common(word[0]) for word in found[:3] if word[0] not in SMALL)
 
 
-def _is_name(line: str, found: Sequence[Word], *, sure: bool) -> bool:
+def _is_name(found: Sequence[Word], *, sure: bool) -> bool:
     """Whether the value begins with a name. `sure`: whether the field has no other values than names."""
-    titles = 0
-    while titles < len(found) and found[titles].word in TITLES:
-        titles += 1
-    named = [word for word in found[titles : titles + 4] if word.word not in PARTICLES or word.is_initial(line)]
-    if not named or _DOSE.search(line, found[0].start):
+    titles = next((at for at, word in enumerate(found) if word[0] not in TITLES), len(found))
+    named = [word for word in found[titles : titles + 4] if word[0] not in PARTICLES or _is_initial(word)]
+    if not named or _DOSE.search(found[0].string, found[0].start()):
         return False
-    first, second = named[0].word, named[1].word if len(named) > 1 else ""
-    if named[0].is_initial(line):
+    first, second = named[0][0], named[1][0] if len(named) > 1 else ""
+    if _is_initial(named[0]):
         return len(second) > 2 and not _is_common(second)
     if not (first in _sure_names() or (sure and first in _NAMES)) and _is_common(first):
         return False
-    if titles and found[titles - 1].word not in _TITLES_AND_NOUNS:
+    if titles and found[titles - 1][0] not in _TITLES_AND_NOUNS:
         return True
     if sure:
         return first in _NAMES or second in _NAMES or not is_clinical_word(second)
@@ -156,18 +155,17 @@ def _sure_names() -> frozenset[str]:
     return frozenset(word for word in _NAMES.difference(EVERYDAY, ORDINARY) if not _is_common(word))
 
 
-def _name_end(line: str, found: Sequence[Word]) -> int:
+def _name_end(found: Sequence[Word]) -> int:
     """The end of the names at the start of a value: "maría garcía, alérgica a penicilina"."""
     given = False
     for at, (word, after) in enumerate(pairwise(found), 1):
-        given = given or word.word in ALL_GIVEN
-        known = after.word in _NAMES or after.word in TITLES or after.is_initial(line)
-        if known or after.word in SMALL:
+        given = given or word[0] in ALL_GIVEN
+        if after[0] in _NAMES or after[0] in TITLES or after[0] in SMALL or _is_initial(after):
             continue
-        common = _is_common(after.word)
-        if (common and at > 1) or (_BREAK.search(line, word.end, after.start) and (common or given)):
-            return word.end
-    return found[-1].end
+        common = _is_common(after[0])
+        if (common and at > 1) or (_BREAK.search(word.string, word.end(), after.start()) and (common or given)):
+            return word.end()
+    return found[-1].end()
 
 
 _FEW: Final = 0.01
@@ -182,6 +180,8 @@ _KEPT: Final = re.compile(
 _CODE: Final = re.compile(
     r"(?<![\w.,@/\-])(?:[xyz]?[0-9]{7,8}[a-z]|[a-z]{1,3}-?[0-9]{4}[a-z0-9\-]*+|[0-9]{2}[a-z]-[0-9]{4,}+)(?![\w@.]\w)"
 )
+# Codes and postal codes have as many digits.
+_LONG_NUMBER: Final = re.compile(r"[0-9]{4}")
 _TITLE_GAP: Final = re.compile(r"[.:ªº]{0,2}[ ]{1,2}|[.:]")
 _GAP: Final = re.compile(r"[ ]{1,2}|\.[ ]|-")
 _ENDS: Final = re.compile(r"[ ]*+(?:[.,;:)(\r]|\Z)|[ ](?:y|e|and)[ ]")
@@ -201,7 +201,7 @@ def recased(text: str) -> str:
 
 def _in_lower_case(text: str) -> bool:
     capitals = sum(map(str.isupper, text))
-    return capitals <= _FEW * sum(map(str.isalpha, text))
+    return not capitals or capitals <= _FEW * sum(map(str.isalpha, text))
 
 
 def _line(line: str, lower: bool) -> str:
@@ -218,89 +218,85 @@ def _with_capitals(line: str, starts: Iterable[int]) -> str:
         capital = letters[start].upper()
         if len(capital) == 1:
             letters[start] = capital
-    changed = _CODE.sub(lambda match: match[0].upper(), "".join(letters))
-    return _STATE.sub(lambda match: match[0].upper(), changed) if ", " in changed else changed
+    changed = "".join(letters)
+    if _LONG_NUMBER.search(changed):
+        changed = _STATE.sub(_in_capitals, _CODE.sub(_in_capitals, changed))
+    return changed
+
+
+def _in_capitals(match: re.Match[str]) -> str:
+    return match[0].upper()
 
 
 def _all_words(line: str, stop: int) -> Iterator[int]:
     """The starts of all words before `stop` except articles, prepositions and parts of addresses on the internet."""
-    if not stop:
-        return
-    kept = {at for match in _KEPT.finditer(line) for at in range(*match.span())}
-    for found in words_of(line):
-        small = found.word in SMALL and not found.is_initial(line)
-        if found.start < stop and found.start not in kept and not small:
-            yield found.start
+    if stop:
+        kept = {at for match in _KEPT.finditer(line) for at in range(*match.span())}
+        starts = (word.start() for word in _WORD.finditer(line) if word.start() < stop and not _is_small(word))
+        yield from (start for start in starts if start not in kept)
 
 
 def _named(line: str, start: int) -> Iterator[int]:
     """The starts of words from `start` on that name somebody or something, in prose."""
-    found = words_of(line, start)
-    at, starts = 0, _starts()
-    while at < len(found):
-        word = found[at].word
-        if word not in starts:
-            at += 1
+    found, starts, done = _words_of(line, start), _starts(), 0
+    for at, match in enumerate(found):
+        word = match[0]
+        if word not in starts or at < done:
             continue
-        stop = at
-        if word in TITLES and _gap(line, found, at, _TITLE_GAP) and found[at + 1].word in TITLES:
-            at += 1
+        stop, titled = at, word in TITLES
+        leads = titled or word in _BEFORE_NAMES
+        joined = leads and _gap(found, at, _TITLE_GAP)
+        if titled and joined and found[at + 1][0] in TITLES:
             continue
-        if word in TITLES:
-            if word in _CAPITAL_TITLES:
-                yield found[at].start
-            stop = _name(line, found, at + 1, titled=True) if _gap(line, found, at, _TITLE_GAP) else at
-        elif word in _BEFORE_NAMES:
-            stop = _name(line, found, at + 1) if _gap(line, found, at, _TITLE_GAP) else at
-        elif word in _common_given():
-            stop = _name(line, found, at)
-        elif word in _CAPITAL_WORDS:
-            yield found[at].start
+        if joined or (not leads and word in _common_given()):
+            stop = _name(found, at + leads, titled=titled)
+        elif word in _CAPITAL_WORDS and not leads:
+            yield match.start()
+        if word in _CAPITAL_TITLES:
+            yield match.start()
         if stop <= at and word in _HOSPITALS:
-            stop = _hospital(line, found, at)
+            stop = _hospital(found, at)
         if stop <= at:
-            stop = _place(line, found, at)
-        first = at if word not in TITLES and word not in _BEFORE_NAMES else at + 1
-        for named in found[first:stop]:
-            if named.word not in SMALL or named.is_initial(line):
-                yield named.start
-        at = max(stop, at + 1)
+            stop = _place(found, at)
+        yield from (named.start() for named in found[at + leads : stop] if not _is_small(named))
+        done = stop
 
 
-def _gap(line: str, found: list[Word], at: int, gap: re.Pattern[str]) -> bool:
-    return at + 1 < len(found) and gap.fullmatch(line, found[at].end, found[at + 1].start) is not None
+def _gap(found: Sequence[Word], at: int, gap: re.Pattern[str]) -> bool:
+    """Whether `gap` is all that stands between a word and the next one."""
+    line = found[at].string
+    return at + 1 < len(found) and gap.fullmatch(line, found[at].end(), found[at + 1].start()) is not None
 
 
-def _name(line: str, found: list[Word], at: int, *, titled: bool = False) -> int:
+def _name(found: Sequence[Word], at: int, *, titled: bool) -> int:
     """The index after the name that starts at word `at`, or `at` itself if there is none.
 
     A name consists of known names, and of other words right after a title or at the end of a phrase.
     """
     stop = at
     for index in range(at, min(at + 6, len(found))):
-        word = found[index].word
-        if index > at and not _gap(line, found, index - 1, _GAP):
+        word = found[index][0]
+        if index > at and not _gap(found, index - 1, _GAP):
             break
-        if word in PARTICLES or found[index].is_initial(line):
+        if word in PARTICLES or _is_initial(found[index]):
             continue
-        surname = index + 1 < len(found) and found[index + 1].word in GIVEN_OR_SURNAMES
+        surname = index + 1 < len(found) and found[index + 1][0] in GIVEN_OR_SURNAMES
         known = word in GIVEN_OR_SURNAMES or (word in EVERYDAY and (stop > at or surname))
-        unknown = len(word) > 2 and word not in prose()
-        first = titled and stop == at and line[found[at].start - 2] in ".ªº:"
-        last = stop > at and _ENDS.match(line, found[index].end) is not None
-        if not ((known and word not in prose()) or (unknown and (first or last))):
+        first = titled and stop == at and found[at].string[found[at].start() - 2] in ".ªº:"
+        last = stop > at and _ENDS.match(found[index].string, found[index].end()) is not None
+        if word in prose() or not (known or (len(word) > 2 and (first or last))):
             break
         stop = index + 1
     return stop
 
 
-def _hospital(line: str, found: list[Word], at: int) -> int:
+def _hospital(found: Sequence[Word], at: int) -> int:
     """The index after the name of the hospital that starts at word `at`; `at` itself if no name follows."""
     stop = at
     for index in range(at + 1, min(at + 8, len(found))):
-        if not _gap(line, found, index - 1, _GAP):
+        word = found[index][0]
+        if not _gap(found, index - 1, _GAP):
             break
-        word = found[index].word
         if word in _SAINTS or word in GIVEN_OR_SURNAMES or places().get(word, (None, False))[1]:
             stop = index + 1
         elif word not in SMALL and word not in _GENERAL:
@@ -308,26 +304,26 @@ def _hospital(line: str, found: list[Word], at: int) -> int:
     return stop
 
 
-def _place(line: str, found: list[Word], at: int) -> int:
+def _place(found: Sequence[Word], at: int) -> int:
     """The index after the listed place that starts at word `at`; `at` itself if there is none."""
-    for length in (4, 3, 2, 1):
-        if at + length > len(found) or line[found[at].end : found[at + length - 1].end].count(" ") != length - 1:
+    line, start, end = found[at].string, *found[at].span()
+    for last in range(min(at + 4, len(found)), at, -1):
+        stop = found[last - 1].end()
+        phrase = line[start:stop]
+        whole = len(phrase) > 3 and line.count(" ", end, stop) == last - at - 1
+        known = places().get(phrase) if whole else None
+        if known is None or _NO_PLACE.match(line, stop):
             continue
-        phrase = line[found[at].start : found[at + length - 1].end]
-        known = places().get(phrase)
-        if known is None or len(phrase) < 4 or _NO_PLACE.match(line, found[at + length - 1].end):
-            continue
-        behind = line[max(0, found[at].start - 24) : found[at].start]
         sure = known[1] and phrase not in prose() and phrase not in GIVEN_OR_SURNAMES and phrase not in _NO_PLACES
-        if sure or _FROM.search(behind):
-            return at + length
+        if sure or _FROM.search(line[max(0, start - 24) : start]):
+            return last
     return at
 
 
 @cache
 def _starts() -> frozenset[str]:
     """The words at which a name, a place or a hospital may start."""
-    first = (found[0].word for place in places() if (found := words_of(place)) and found[0].start == 0)
+    first = (found[0] for found in map(_WORD.match, places()) if found)
     return TITLES.union(_BEFORE_NAMES, _common_given(), _CAPITAL_WORDS, _HOSPITALS, first)
 
 

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -130,40 +130,34 @@ def nothing(text: str, start: int, end: int) -> Iterable[Found]:
 
 
 TOKEN: Final = re.compile(r"[0-9]+|[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|[@+(]")
-_LONGEST: Final = 40
+_LONGEST: Final = 41
+"""A word of that many letters triggers no rule."""
 
 
-_MOST_REMEMBERED: Final = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
 class TriggerTable:
-    """Rules by trigger word. `plain`: tried however the word is written; `capital`: only with a capital letter."""
+    """Rules by trigger word."""
 
-    plain: dict[str, tuple[Rule, ...]]
-    capital: dict[str, tuple[Rule, ...]]
-    _known: dict[str, tuple[tuple[Rule, ...], str]] = field(default_factory=dict)
-
-    def of(self, word: str) -> tuple[tuple[Rule, ...], str]:
-        """The rules that a word triggers; the word in lower case if it begins with a capital, else an empty string."""
-        if word not in self._known:
-            found = self._look_up(word)
-            if len(self._known) >= _MOST_REMEMBERED or len(word) > _LONGEST:
-                return found
-            self._known[word] = found
-        return self._known[word]
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._anyhow: dict[str, tuple[Rule, ...]] = {}
+        self._capital: dict[str, tuple[Rule, ...]] = {}
+        for rule in rules:
+            by_word = self._capital if rule.capital else self._anyhow
+            for trigger in set(rule.triggers or groups().get(rule.id, ())):
+                by_word[trigger] = (*by_word.get(trigger, ()), rule)
+        self.of = lru_cache(maxsize=1 << 16)(self._look_up)
 
     def _look_up(self, word: str) -> tuple[tuple[Rule, ...], str]:
+        """The rules that a word triggers; the word in lower case if it begins with a capital, else an empty string."""
         if word.isdigit():
-            return self.plain.get(DIGITS[min(len(word), 9)], ()), ""
-        if len(word) > _LONGEST:
+            return self._anyhow.get(DIGITS[min(len(word), 9)], ()), ""
+        if len(word) >= _LONGEST:
             return (), ""
         lower = word.lower()
-        triggered, capital = self.plain.get(lower, ()), word[0] != lower[0]
+        triggered, capital = self._anyhow.get(lower, ()), word[0] != lower[0]
         if capital:
-            triggered += self.capital.get(lower, ())
+            triggered += self._capital.get(lower, ())
         if word != lower and len(word) == 6:
-            triggered += self.plain.get(CODE_TRIGGER, ())
+            triggered += self._anyhow.get(CODE_TRIGGER, ())
         return triggered, lower if capital else ""
 
 
@@ -175,24 +169,11 @@ class Scan:
     capitals: list[tuple[str, int, int]] = field(default_factory=list)
 
 
-def table(rules: Iterable[Rule]) -> TriggerTable:
-    """Index the rules by trigger word."""
-    plain: dict[str, list[Rule]] = {}
-    capital: dict[str, list[Rule]] = {}
-    for rule in rules:
-        for trigger in set(rule.triggers or groups().get(rule.id, ())):
-            (capital if rule.capital else plain).setdefault(trigger, []).append(rule)
-    return TriggerTable(
-        {trigger: tuple(triggered) for trigger, triggered in plain.items()},
-        {trigger: tuple(triggered) for trigger, triggered in capital.items()},
-    )
-
-
 def scan(text: str, rules: TriggerTable) -> Scan:
     """All hits of the rules in a text."""
     found = Scan()
     for token in TOKEN.finditer(text):
-        triggered, capital = rules.of(token[0])
+        triggered, capital = rules.of(token[0][:_LONGEST])
         if capital:
             found.capitals.append((capital, *token.span()))
         if triggered:

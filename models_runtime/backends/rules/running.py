@@ -7,10 +7,11 @@ verb. One that is an eponym, a month or a well-known place needs words that go w
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN, is_word
-from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, places, word_set
+from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, open_given, places, word_set
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import (
     ALL_GIVEN,
@@ -19,6 +20,7 @@ from models_runtime.backends.rules.phrases import (
     SMALL_LETTER,
     UP,
     before,
+    is_clinical_word,
     is_service,
     read_name,
 )
@@ -115,8 +117,7 @@ def _with_persons(behind: str, text: str, end: int, *, thing: bool) -> bool:
     first = _FIRST.search(behind)
     if first is not None and (first["word"].lower() in _SPEAKING or _PAST.fullmatch(first["word"])):
         return True
-    small = _SMALL.search(behind)
-    if small is not None and not small["comma"] and small["word"] in _PERSON_LEADS:
+    if (small := _SMALL.search(behind)) and not small["comma"] and small["word"] in _PERSON_LEADS:
         return True
     if thing:
         return False
@@ -144,11 +145,9 @@ def _sure(text: str, end: int, behind: str) -> bool:
             or (few["next"] or "") in _PERSON_VERBS
             or _VERB.match(few["next"] or "") is not None
         )
-    first = _FIRST.search(behind)
-    if first is not None:
+    if first := _FIRST.search(behind):
         return first["word"].lower() in _FIRST_WORDS or (len(first["word"]) > 1 and not _ENDS.match(text, end))
-    of_first = _OF_FIRST.search(behind)
-    if of_first is not None and _ENDS.match(text, end):
+    if _OF_FIRST.search(behind) and _ENDS.match(text, end):
         return _OF_PERSONS.search(behind) is not None
     return other is not None or _SMALL.search(behind) is not None
 
@@ -157,8 +156,7 @@ def _within(text: str, end: int, behind: str) -> bool:
     """Whether a name that is a word too stands within a sentence, or before a verb at its start."""
     if _OPENS.search(behind):
         return _VERB_AFTER.match(text, end) is not None
-    first = _FIRST.search(behind)
-    if first is not None:
+    if first := _FIRST.search(behind):
         return first["word"].lower() in _FIRST_WORDS
     small = _SMALL.search(behind)
     if small is None or _LISTED_AFTER.match(text, end):
@@ -166,17 +164,11 @@ def _within(text: str, end: int, behind: str) -> bool:
     return small["word"] not in _NOT_WITHIN and not small["word"][0].isdigit()
 
 
-def _unusual(text: str, start: int, end: int) -> Iterator[Found]:
-    """A given name of the wider lists with a surname after it: `Naima Bouzid`."""
-    return _whole(text, start, end, strong=False)
-
-
-def _led(text: str, start: int, end: int) -> Iterator[Found]:
-    """A full name that looks like an eponym or like words, within a sentence: `firma Luis Beck`, `Llamó Luz Divina`."""
-    return _whole(text, start, end, strong=True)
-
-
 def _whole(text: str, start: int, end: int, *, strong: bool) -> Iterator[Found]:
+    """A given name of the wider lists with a surname after it: `Naima Bouzid`.
+
+    `strong`: a full name that looks like an eponym or like words, within a sentence: `firma Luis Beck`.
+    """
     if text[start - 1 : start] in ("-", "_", "@", ".", "/") or text[end : end + 1] != " ":
         return
     if not text[start + 1 : end].islower():
@@ -264,8 +256,7 @@ _SURNAMED: Final = re.compile(
 
 def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
     """The name before `de apellido`, `(cognome)`, `(así se llama)`."""
-    match = _SURNAMED.search(text, max(0, start - 40), start)
-    if match is not None and match["name"].lower() not in NO_NAMES:
+    if (match := _SURNAMED.search(text, max(0, start - 40), start)) and match["name"].lower() not in NO_NAMES:
         yield *match.span("name"), RuleKind.PERSON
 
 
@@ -327,6 +318,32 @@ _PERSONS: Final = frozenset(word for word in listed("persons") if len(word) > 3 
 _BY: Final = frozenset({"por", "by", "da", "dal", "dalla"})
 
 
+# Names in English text whose given names are words.
+
+
+_SURNAME: Final = re.compile(rf"[ ](?P<name>[{UP}]{SMALL_LETTER}{{2,}})(?=['’]s|[ ]{SMALL_LETTER}|[.,;:!?)\n]|\Z)")
+_ACTS: Final = re.compile(rf"[ ](?:{either('en.does')})(?!{LETTER})")
+_LEAD: Final = re.compile(r"(?<!\w)(?:(?i:with|by|saw|met|told|asked|called|named)|[A-Z][a-z]+ [A-Z][a-z]+ and)[ ]\Z")
+_NO_SURNAMES: Final = NO_NAMES.union(
+    word_set("eponyms"), listed("common_surnames", "eponym_tails", "months", "weekdays_en", "services", "place_tails")
+)
+
+
+def _like_words(text: str, start: int, end: int) -> Iterator[Found]:
+    """A full name whose given name is a word: `Hope Price called`, `came with Grace Rich`."""
+    surname = _SURNAME.match(text, end) if is_word(text, start, end) else None
+    if surname is None or surname["name"].lower() in _NO_SURNAMES or is_clinical_word(surname["name"]):
+        return
+    led = text[start:end] not in ("Will", "May") and _LEAD.search(text, max(0, start - 32), start)
+    if led or _ACTS.match(text, surname.end()):
+        yield start, surname.end(), RuleKind.PERSON
+
+
+_LIKE_WORDS: Final = (
+    (word_set("given_en") | word_set("more_given_en") | open_given("en") | {"will", "may", *listed("everyday_names")})
+    & GIVEN
+) - SURE.union(places())
+
 RULES: Final = (
     strong("name.apposed", _apposed, 61, listed("relations", "roles", "persons", "work_es", "work_it", "work_en")),
     strong("name.called", _called, 57),
@@ -339,6 +356,7 @@ RULES: Final = (
     strong("name.month", _month, 62, listed("month_given", "feast_given"), capital=True),
     strong("name.says", _says, 57),
     Rule("name.running", _running, 27, _OPEN, capital=True),
-    Rule("name.running.whole", _unusual, 42, SURE - ALL_GIVEN, capital=True),
-    strong("name.running.led", _led, 42, _OPEN - _SHADOWED, capital=True),
+    Rule("name.running.whole", partial(_whole, strong=False), 42, SURE - ALL_GIVEN, capital=True),
+    strong("name.running.led", partial(_whole, strong=True), 42, _OPEN - _SHADOWED, capital=True),
+    Rule("name.word.en", _like_words, 44, _LIKE_WORDS, capital=True, language="en"),
 )

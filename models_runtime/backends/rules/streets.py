@@ -70,8 +70,7 @@ _TOWN_AFTER: Final = re.compile(rf"[ ]?[,\-–][ ]{{1,2}}(?P<town>{TOWN})(?=[ ]*
 
 def _with_town(text: str, start: int, stop: int) -> Iterator[Found]:
     yield start, stop, RuleKind.STREET
-    town = _TOWN_AFTER.match(text, stop)
-    if town is not None and cut_town(town["town"]) == town["town"]:
+    if (town := _TOWN_AFTER.match(text, stop)) and cut_town(town["town"]) == town["town"]:
         yield town.start("town"), town.end("town"), RuleKind.CITY
 
 
@@ -113,8 +112,7 @@ def _abbreviated(abbreviation: re.Pattern[str]) -> Finder:
     """`C/ Mayor 3` and `c/ Mayor`. A name must follow, so that `5 mg c/8h` and `c/o` don't match."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        match = abbreviation.match(text, start)
-        if match is not None:
+        if match := abbreviation.match(text, start):
             stop, numbered = read_street(text, match.end())
             if numbered:
                 yield from _with_town(text, start, stop)
@@ -133,8 +131,7 @@ _ENGLISH: Final = re.compile(
 
 
 def _english(text: str, start: int, end: int) -> Iterator[Found]:
-    match = _ENGLISH.match(text, start)
-    if match is not None:
+    if match := _ENGLISH.match(text, start):
         yield from _with_town(text, match.start(), match.end())
 
 
@@ -156,8 +153,7 @@ def _field(text: str, start: int, end: int) -> Iterator[Found]:
     stop = cut.start() if cut else min(len(text), at + _LONGEST_FIELD)
     while stop > at and text[stop - 1] in " .,;-–\t":
         stop -= 1
-    kind = _TYPE.match(text, at) or _NUMBERED.match(text, at)
-    if kind is not None:
+    if kind := _TYPE.match(text, at) or _NUMBERED.match(text, at):
         street, numbered = read_street(text, kind.end())
         if numbered and street < stop and _TOWN_AFTER.match(text, street):
             yield from _with_town(text, at, street)
@@ -198,10 +194,9 @@ def _before_zip(text: str, start: int, end: int) -> Iterator[Found]:
 
 def _number_before_zip(text: str, start: int, end: int) -> Iterator[Found]:
     """A house number right before a postal code, if the street's name became part of a hospital's name."""
-    if _AFTER_ZIP.match(text, start):
-        found = _LAST_NUMBER.search(text, max(0, start - 24), end)
-        if found is not None and found.end() == start:
-            yield found.start("number"), found.end("number"), RuleKind.STREET
+    found = _LAST_NUMBER.search(text, max(0, start - 24), end) if _AFTER_ZIP.match(text, start) else None
+    if found is not None and found.end() == start:
+        yield *found.span("number"), RuleKind.STREET
 
 
 RULES: Final = (

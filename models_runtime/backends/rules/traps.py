@@ -25,8 +25,7 @@ _HEADED: Final = re.compile(
 
 
 def _headed(text: str, start: int, end: int) -> Iterator[Found]:
-    match = _HEADED.match(text, end)
-    if match is not None:
+    if match := _HEADED.match(text, end):
         yield *match.span("name"), RuleKind.TRAP
 
 
@@ -34,8 +33,7 @@ _TAILED: Final = re.compile(rf"(?P<name>[{UP}]{LETTER}+(?:[ \-–][{UP}]{LETTER}
 
 
 def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
-    match = _TAILED.search(text, max(0, start - 40), start)
-    if match is not None:
+    if match := _TAILED.search(text, max(0, start - 40), start):
         yield *match.span("name"), RuleKind.TRAP
 
 

@@ -4,7 +4,7 @@ A number has seven digits or more, in a code six. Offsets are code points of the
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
@@ -57,7 +57,7 @@ def numbers_of(needle: Needle) -> Iterator[Number]:
         digits = "".join(_GROUP.findall(run[0]))
         if not least <= len(digits) <= _MOST_DIGITS:
             continue
-        before, after = _before(plain, run.start()), _after(plain, run.end())
+        before, after = _before(plain, run.start()), _LETTERS_AFTER.match(plain, run.end())
         letters = (before[1] if before else "", after[1] if after else "")
         part = sum(map(len, (digits, *letters))) < whole
         yield Number(digits, *letters, part)
@@ -85,10 +85,6 @@ def _before(text: str, at: int) -> re.Match[str] | None:
     return None if found is None or text[: found.start()][-1:].isalpha() else found
 
 
-def _after(text: str, at: int) -> re.Match[str] | None:
-    return _LETTERS_AFTER.match(text, at)
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """A number in a text: its bounds with the letters beside it, and its words there. `part`: letters are missing."""
@@ -106,14 +102,13 @@ class Numbers:
     def __init__(self) -> None:
         self.sought: dict[str, Sought] = {}
         self._letters: dict[str, dict[tuple[str, str], None]] = {}
-        self._lengths: list[int] = []
+        self._lengths: dict[int, None] = {}
 
-    def add(self, number: Number, sought: Sought) -> None:
-        """Look for this number, too."""
-        self.sought[number.digits] = sought
+    def add(self, number: Number, needle: Needle, exception: str) -> None:
+        """Look for this number of a needle, too; `exception` as in `Sought`."""
+        self.sought.setdefault(number.digits, Sought((number.digits,), number.part, exception)).add(needle)
         self._letters.setdefault(number.digits, {})[number.before, number.after] = None
-        if len(number.digits) not in self._lengths:
-            self._lengths.append(len(number.digits))
+        self._lengths[len(number.digits)] = None
 
     def find(self, text: str) -> Iterator[Place]:
         """Where these numbers are in a folded text, also with letters for digits (9l5 l23), in whole groups."""
@@ -144,7 +139,7 @@ class Numbers:
 
     def _placed(self, text: str, number: str, groups: Sequence[re.Match[str]]) -> Place:
         start, end = groups[0].start(), groups[-1].end()
-        before, after = _before(text, start), _after(text, end)
+        before, after = _before(text, start), _LETTERS_AFTER.match(text, end)
         there = (before[1] if before else "", after[1] if after else "")
         words = tuple(group[0] for group in groups)
         for letters in self._letters[number]:
@@ -158,7 +153,7 @@ class Numbers:
         return Place(self.sought[number], start, end, words, part=True)
 
 
-def _in_groups(digits: str, groups: Sequence[re.Match[str]], lengths: Sequence[int]) -> Iterator[tuple[int, int, str]]:
+def _in_groups(digits: str, groups: Sequence[re.Match[str]], lengths: Iterable[int]) -> Iterator[tuple[int, int, str]]:
     """Numbers of these lengths that consist of whole groups: first group, last group, digits."""
     ends = list(accumulate(group.end() - group.start() for group in groups))
     last_of = {end: last for last, end in enumerate(ends)}

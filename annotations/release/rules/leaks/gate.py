@@ -31,7 +31,7 @@ from annotations.release.rules.known.reading import ALWAYS_CAPITAL, CUES, Folded
 from annotations.release.rules.leaks.digits import Number, Numbers, Place, numbers_of
 from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.needles import LOCATIONS, PART_LETTERS, Needle, Sought, is_part, is_short_name
-from annotations.release.rules.leaks.prepared import Dates, PreparedNeedles, Strings, Worded
+from annotations.release.rules.leaks.prepared import PreparedNeedles, Strings, Worded
 from annotations.release.rules.redaction.dates import names_day
 from annotations.release.rules.redaction.policy import DESCRIPTIONS, Action, IdentifierType
 from annotations.release.rules.redaction.released import BARRIER, TITLES, Pieces, ReplacedPiece, blanked, piece_around
@@ -116,46 +116,29 @@ class Gate:
         for needle in needles:
             for number in numbers_of(needle):
                 self._add_number(numbers, number, needle)
-        dates = Dates(lambda needle: Sought(words(needle.text), False, self.exception_of(needle)))
-        return PreparedNeedles(needles, numbers, dates, self._strings_of)
+        return PreparedNeedles(needles, numbers, self._strings_of, self.exception_of)
 
     def _strings_of(self, word: str, needles: Iterable[Worded]) -> Strings:
         """The needles, and their parts, whose rarest word this is."""
         strings: Strings = {}
-        sought: dict[tuple[tuple[str, ...], bool], Sought] = {}
         for found, needle in needles:
             whole = found[:_MOST_WORDS]
             if word in whole and self._rarest(whole) == word:
-                self._add(strings, sought, whole, needle, whole.index(word), part=False)
+                self._add(strings, whole, needle, whole.index(word), part=False)
             if is_part(word, needle, found) or is_short_name(word, needle, found):
-                self._add(strings, sought, (word,), needle, 0, part=True)
+                self._add(strings, (word,), needle, 0, part=True)
         return strings
 
-    def _add(
-        self,
-        strings: Strings,
-        known: dict[tuple[tuple[str, ...], bool], Sought],
-        found: tuple[str, ...],
-        needle: Needle,
-        at: int,
-        *,
-        part: bool,
-    ) -> None:
-        entry = known.get((found, part))
-        if entry is None:
-            entry = known[found, part] = Sought(found, part, self._exception(found, needle, part))
-            strings.setdefault((at, len(found)), {}).setdefault(found, []).append(entry)
-        else:
-            entry.exception = entry.exception and self._exception(found, needle, part)
+    def _add(self, strings: Strings, found: tuple[str, ...], needle: Needle, at: int, *, part: bool) -> None:
+        alike = strings.setdefault((at, len(found)), {}).setdefault(found, {})
+        exception = self._exception(found, needle, part)
+        entry = alike.setdefault(part, Sought(found, part, exception))
+        entry.exception = entry.exception and exception
         entry.add(needle)
 
     def _add_number(self, numbers: Numbers, number: Number, needle: Needle) -> None:
-        entry = numbers.sought.get(number.digits)
-        if entry is None:
-            stays = number.digits in self._allowed_numbers or number.compact in self._allowed_numbers
-            entry = Sought((number.digits,), number.part, ALLOWED if stays else "")
-        entry.add(needle)
-        numbers.add(number, entry)
+        stays = number.digits in self._allowed_numbers or number.compact in self._allowed_numbers
+        numbers.add(number, needle, ALLOWED if stays else "")
 
     def exception_of(self, needle: Needle) -> str:
         """The exception that lets this string stay wherever it occurs; empty if there is none."""
@@ -225,7 +208,7 @@ class Gate:
         strings = needles.strings_in(present)
         numbers = list(needles.numbers.find(searched.text))
         respelled = list(needles.respelled_in(searched.text, present))
-        dates = list(needles.dates.find(searched.text, present))
+        dates = list(needles.dates_in(searched.text, present))
         if not (strings or numbers or respelled or dates):
             return
         search = _Search(searched, all_words(searched.text), pieces, self._language, exceptions)
@@ -235,9 +218,8 @@ class Gate:
             for (before, length), sought_here in strings[word].items():
                 first = at - before
                 here = tuple(search.words[first : first + length]) if first >= 0 else ()
-                for sought in sought_here.get(here, ()):
-                    bounds = search.match(sought, first)
-                    if bounds is not None and (bounds not in found or not sought.part):
+                for sought in sought_here.get(here, {}).values():
+                    if (bounds := search.match(sought, first)) and (bounds not in found or not sought.part):
                         found[bounds] = sought.part, sought.best(note)
         others = [(place.sought, place.part or place.sought.part, search.match_number(place)) for place in numbers]
         others += [(sought, sought.part, search.match_respelled(sought, *place)) for sought, *place in respelled]

@@ -219,37 +219,6 @@ _LIKE_FIGURES: Final = re.compile(
 _REACH: Final = 50  # characters of a date before and after the name of its month
 
 
-class Dates:
-    """The dates to look for."""
-
-    def __init__(self, sought_of: Callable[[Needle], Sought]) -> None:
-        self._sought_of = sought_of
-        self._needles: list[Needle] = []
-
-    def add(self, needle: Needle) -> None:
-        """Look for the days of this date."""
-        self._needles.append(needle)
-
-    @cached_property
-    def _by_day(self) -> dict[Day, Sought]:
-        found: dict[Day, Sought] = {}
-        for needle in self._needles:
-            for day in days_in(folded(needle.text)):
-                found.setdefault(day, self._sought_of(needle)).add(needle)
-        return found
-
-    def find(self, text: str, words: set[str]) -> Iterator[tuple[Sought, int, int]]:
-        """Where these days are in a folded text with these words."""
-        if not self._needles:
-            return
-        months = MONTHS.keys() & words
-        if months or _LIKE_FIGURES.search(text):
-            places = {(start, end): days for start, end, days in (*in_figures(text), *_in_words(text, months))}
-            for (start, end), days in places.items():
-                if day := next((day for day in sorted(days) if day in self._by_day), None):
-                    yield self._by_day[day], start, end
-
-
 def _in_words(text: str, months: set[str]) -> Iterator[Dated]:
     """The dates around names of months. Only their surroundings are read, which overlap nowhere."""
     around: list[Bounds] = []
@@ -266,9 +235,9 @@ def _in_words(text: str, months: set[str]) -> Iterator[Dated]:
 
 Worded = tuple[tuple[str, ...], Needle]
 """A needle with its words."""
-Strings = dict[tuple[int, int], dict[tuple[str, ...], list[Sought]]]
-"""Strings that share their longest word that isn't generic: by its place among their words and their number, and by all
-words. A text is searched in time that doesn't depend on how many strings share the word.
+Strings = dict[tuple[int, int], dict[tuple[str, ...], dict[bool, Sought]]]
+"""Strings that share their longest word that isn't generic: by its place among their words and their number, by all
+words, and by whether they are parts. A text is searched in time that doesn't depend on how many strings share the word.
 """
 
 
@@ -309,14 +278,14 @@ class PreparedNeedles:
         self,
         needles: Iterable[Needle],
         numbers: Numbers,
-        dates: Dates,
         strings_of: Callable[[str, Sequence[Worded]], Strings],
+        exception_of: Callable[[Needle], str],
     ) -> None:
         self.numbers = numbers
-        self.dates = dates
+        self._dates: list[Needle] = []
         self._spacing = SpacingSearch()
         self._misspelled = MisspellingSearch()
-        self._strings_of = strings_of
+        self._strings_of, self._exception_of = strings_of, exception_of
         self._by_word: defaultdict[str, list[Worded]] = defaultdict(list)
         self._made: dict[str, Strings] = {}
         for needle in needles:
@@ -325,7 +294,7 @@ class PreparedNeedles:
             for word in found if len(found) < 2 else set(found):
                 self._by_word[word].append(worded)
             if needle.kind is IdentifierType.DATE:
-                dates.add(needle)
+                self._dates.append(needle)
             elif len(found) == 1 or needle.kind in PEOPLE:
                 self._spacing.add(found, needle)
             if needle.kind in PEOPLE | LOCATIONS:
@@ -345,10 +314,28 @@ class PreparedNeedles:
     def respelled_in(self, text: str, present: set[str]) -> Iterator[tuple[Sought, int, int]]:
         """The names that a folded text with these words has in another spacing or misspelled, and where."""
         for word, start, end in chain(self._spacing.find(text), self._misspelled.find(text, present)):
-            for sought in self._strings(word).get((0, 1), {}).get((word,), ()):
+            for sought in self._strings(word).get((0, 1), {}).get((word,), {}).values():
                 yield sought, start, end
 
     def _strings(self, word: str) -> Strings:
         if word not in self._made:
             self._made[word] = self._strings_of(word, self._by_word[word])
         return self._made[word]
+
+    @cached_property
+    def _by_day(self) -> dict[Day, Sought]:
+        found: dict[Day, Sought] = {}
+        for needle in self._dates:
+            for day in days_in(folded(needle.text)):
+                sought = Sought(words(needle.text), False, self._exception_of(needle))
+                found.setdefault(day, sought).add(needle)
+        return found
+
+    def dates_in(self, text: str, present: set[str]) -> Iterator[tuple[Sought, int, int]]:
+        """The days of dated needles that a folded text with these words has in any notation, and where."""
+        months = MONTHS.keys() & present if self._dates else set()
+        if months or (self._dates and _LIKE_FIGURES.search(text)):
+            places = {(start, end): days for start, end, days in (*in_figures(text), *_in_words(text, months))}
+            for (start, end), days in places.items():
+                if day := next((day for day in sorted(days) if day in self._by_day), None):
+                    yield self._by_day[day], start, end

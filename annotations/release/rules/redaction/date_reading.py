@@ -184,8 +184,7 @@ def _date_at(text: str, at: int, writing: DateStyle) -> DateMention | None:
     if not (text[at].isalnum() or text[at] in "'’") or (at and text[at - 1].isdigit() and text[at].isdigit()):
         return None
     for pattern, read in _READERS:
-        match = pattern.match(text, at)
-        if match is not None:
+        if match := pattern.match(text, at):
             with suppress(ValueError):
                 found = read(match, writing)
                 if found is not None:
@@ -267,38 +266,24 @@ def _only_year(match: re.Match[str], *groups: str) -> DateMention:
 
 # Several days of a month, and months with names
 
-_NUMBER: Final = re.compile(r"[0-9]+")
-_SUFFIX: Final = re.compile(r"st|nd|rd|th|[ ]?[ºª°]", re.IGNORECASE)
+# A day of a list, with its ordinal suffix.
+_DAY: Final = re.compile(r"(?P<number>[0-9]+)(?P<suffix>st|nd|rd|th|[ ]?[ºª°]|)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Day:
-    """A day of a list: its number as written, its bounds, and the end of its ordinal suffix."""
-
-    number: str
-    start: int
-    end: int
-    suffix_end: int
+def _days(match: re.Match[str]) -> list[re.Match[str]]:
+    return list(_DAY.finditer(match.string, *match.span("days")))
 
 
-def _days(match: re.Match[str]) -> list[_Day]:
-    found = []
-    for number in _NUMBER.finditer(match.string, *match.span("days")):
-        suffix = _SUFFIX.match(match.string, number.end(), match.end("days"))
-        found.append(_Day(number[0], *number.span(), suffix.end() if suffix else number.end()))
-    return found
-
-
-def _day_edit(text: str, day: _Day, new: int, padded: bool) -> Edit:
-    suffix = text[day.end : day.suffix_end]
+def _day_edit(day: re.Match[str], new: int, padded: bool) -> Edit:
+    suffix = day["suffix"]
     if suffix[-1:] in "ºª°":
-        if int(day.number) == 1 != new:  # Spanish and Italian write only the first day of a month so
+        if int(day["number"]) == 1 != new:  # Spanish and Italian write only the first day of a month so
             suffix = ""
     elif suffix:
         last = new % 10 if new // 10 != 1 else 0
         plain = ("th", "st", "nd", "rd")[last] if last < 4 else "th"
         suffix = plain.upper() if suffix.isupper() else plain
-    return day.start, day.suffix_end, _figure(new, padded) + suffix
+    return *day.span(), _figure(new, padded) + suffix
 
 
 def _listed(
@@ -308,16 +293,17 @@ def _listed(
     text, found = match.string, _days(match)
     has_year = match["y"] is not None
     year = year_number(match["y"]) if has_year else None
-    for day in found:
-        _checked(year, month, int(day.number))
-    if any(int(day.number) > int(after.number) for day, after in pairwise(found)):
+    numbers = [int(day["number"]) for day in found]
+    for number in numbers:
+        _checked(year, month, number)
+    if numbers != sorted(numbers):
         raise ValueError("The days of a list follow each other.")
     first = match.start(month_group) < match.start("days")  # March 12-14
 
     def edits(move: calendars.Move) -> list[Edit]:
-        moved = [move.day(year, month, int(day.number)) for day in found]
+        moved = [move.day(year, month, number) for number in numbers]
         runs = [list(run) for _, run in groupby(range(len(found)), lambda at: (moved[at].year, moved[at].month))]
-        done = [_day_edit(text, day, new.day, padded) for day, new in zip(found, moved, strict=True)]
+        done = [_day_edit(day, new.day, padded) for day, new in zip(found, moved, strict=True)]
         kept = runs[0] if first else runs[-1]  # the days beside the month that is written
         done.append((*match.span(month_group), written_month(moved[kept[0]].month)))
         if has_year:
@@ -325,16 +311,16 @@ def _listed(
         for run, after in pairwise(runs):
             day, new, following = found[run[-1]], moved[run[-1]], moved[after[0]]
             if first:
-                at = found[after[0]].start
-                between = text[match.end(month_group) : found[0].start]
+                at = found[after[0]].start()
+                between = text[match.end(month_group) : found[0].start()]
                 done.append((at, at, written_month(following.month) + between))
             else:
-                between = text[found[-1].suffix_end : match.start(month_group)]
-                done.append((day.suffix_end, day.suffix_end, between + written_month(new.month)))
+                between = text[found[-1].end() : match.start(month_group)]
+                done.append((day.end(), day.end(), between + written_month(new.month)))
             if has_year and new.year != following.year:
                 start = match.end("days") if first else match.end(month_group)
                 written = text[start : match.start("y")] + _like_year(new.year, match["y"])
-                done.append((day.suffix_end, day.suffix_end, written))
+                done.append((day.end(), day.end(), written))
         return sorted(done, key=lambda edit: edit[:2])
 
     years = [match["y"]] if has_year else []
@@ -342,13 +328,13 @@ def _listed(
 
 
 def _days_in_figures(match: re.Match[str], _writing: DateStyle) -> DateMention:
-    padded = _padded(match["m"], *(day.number for day in _days(match)))
+    padded = _padded(match["m"], *(day["number"] for day in _days(match)))
     month = int(match["m"])
     return _listed(match, month, lambda new: _figure(new, padded), month_group="m", padded=padded)
 
 
 def _named(match: re.Match[str], writing: DateStyle) -> DateMention:
-    padded = any(day.number[0] == "0" for day in _days(match))
+    padded = any(day["number"][0] == "0" for day in _days(match))
     word = match["month"]
     if writing.language != "en" and match["y"] is None and match.start("month") == match.start():
         raise ValueError("In “marzo 12” the number may be a day or a year.")

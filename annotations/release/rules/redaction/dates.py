@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from annotations.release.rules.redaction.calendars import Move
 from annotations.release.rules.redaction.date_reading import DateMention, Edit, read_dates, year_number
+from annotations.text.spans import replaced
 
 
 def shifted(
@@ -30,7 +31,7 @@ def shifted(
     with suppress(ValueError, OverflowError):
         for found, near in zip(understood.dates, _years_near(understood.dates), strict=True):
             edits += found.edits(Move(days, near or year))
-        return _edited(text, edits)
+        return replaced(text, edits)
     return None
 
 
@@ -66,12 +67,3 @@ def _years_near(dates: Sequence[DateMention]) -> Iterator[int | None]:
     named = [year_number(found.years[0]) if found.years else None for found in dates]
     for at in range(len(named)):
         yield next((year for year in [*named[at:], *reversed(named[:at])] if year is not None), None)
-
-
-def _edited(text: str, edits: Sequence[Edit]) -> str:
-    parts: list[str] = []
-    done = 0
-    for start, end, new in edits:
-        parts += [text[done:start], new]
-        done = end
-    return "".join([*parts, text[done:]])

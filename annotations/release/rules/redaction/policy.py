@@ -9,31 +9,19 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 from annotations.text.identifiers import IdentifierType as IdentifierType
+from annotations.text.identifiers import IdentifierType as Kind
 from annotations.text.wording import WordedError, gettext_noop
 from annotations.text.wording import gettext as _
 
-PEOPLE: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
-TELEPHONES: Final = frozenset({IdentifierType.PHONE, IdentifierType.FAX})
-INSTITUTIONS: Final = frozenset({IdentifierType.HOSPITAL, IdentifierType.ORGANIZATION})
-REGIONS: Final = frozenset(
-    {IdentifierType.CITY, IdentifierType.REGION, IdentifierType.COUNTRY, IdentifierType.LOCATION}
-)
-PLACES: Final = REGIONS | {IdentifierType.STREET, IdentifierType.ZIP}
+PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
+TELEPHONES: Final = frozenset({Kind.PHONE, Kind.FAX})
+INSTITUTIONS: Final = frozenset({Kind.HOSPITAL, Kind.ORGANIZATION})
+REGIONS: Final = frozenset({Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION})
+PLACES: Final = REGIONS | {Kind.STREET, Kind.ZIP}
 CODES: Final = frozenset(
-    {
-        IdentifierType.NATIONAL_ID,
-        IdentifierType.RECORD,
-        IdentifierType.HEALTH_PLAN,
-        IdentifierType.ACCOUNT,
-        IdentifierType.LICENSE,
-        IdentifierType.VEHICLE,
-        IdentifierType.DEVICE,
-        IdentifierType.ID,
-    }
+    {Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE, Kind.VEHICLE, Kind.DEVICE, Kind.ID}
 )
-DESCRIPTIONS: Final = frozenset(
-    {IdentifierType.PROFESSION, IdentifierType.SEX, IdentifierType.FAMILY, IdentifierType.ETHNICITY}
-)
+DESCRIPTIONS: Final = frozenset({Kind.PROFESSION, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY})
 """Descriptions in common words."""
 
 
@@ -41,16 +29,16 @@ Found = TypeVar("Found")
 
 # Kinds that a label set may have in place of a finer one, the nearest first.
 _COARSER: Final[Mapping[IdentifierType, Sequence[IdentifierType]]] = {
-    IdentifierType.NAME: (IdentifierType.STAFF,),
-    IdentifierType.STAFF: (IdentifierType.NAME,),
-    IdentifierType.HOSPITAL: (IdentifierType.ORGANIZATION, IdentifierType.LOCATION),
-    IdentifierType.ORGANIZATION: (IdentifierType.HOSPITAL, IdentifierType.LOCATION),
-    IdentifierType.STREET: (IdentifierType.LOCATION,),
-    IdentifierType.ZIP: (IdentifierType.LOCATION,),
-    IdentifierType.CITY: (IdentifierType.LOCATION,),
-    IdentifierType.FAX: (IdentifierType.PHONE,),
-    IdentifierType.USERNAME: (IdentifierType.ID,),
-    **dict.fromkeys(CODES - {IdentifierType.ID}, (IdentifierType.ID, IdentifierType.OTHER)),
+    Kind.NAME: (Kind.STAFF,),
+    Kind.STAFF: (Kind.NAME,),
+    Kind.HOSPITAL: (Kind.ORGANIZATION, Kind.LOCATION),
+    Kind.ORGANIZATION: (Kind.HOSPITAL, Kind.LOCATION),
+    Kind.STREET: (Kind.LOCATION,),
+    Kind.ZIP: (Kind.LOCATION,),
+    Kind.CITY: (Kind.LOCATION,),
+    Kind.FAX: (Kind.PHONE,),
+    Kind.USERNAME: (Kind.ID,),
+    **dict.fromkeys(CODES - {Kind.ID}, (Kind.ID, Kind.OTHER)),
 }
 
 
@@ -97,14 +85,10 @@ class Action(StrEnum):
 
 
 _ALWAYS = (Action.KEEP, Action.MASK, Action.REMOVE, Action.HASH)
-_GENERALIZED = PLACES | {IdentifierType.DATE, IdentifierType.AGE}
+_GENERALIZED = PLACES | {Kind.DATE, Kind.AGE}
 # Another date would break intervals, which shifting keeps. Another sex, relative, ethnicity or characteristic would be
 # false, and a made-up word for an unknown one means nothing.
-_NO_SURROGATE = DESCRIPTIONS - {IdentifierType.PROFESSION} | {
-    IdentifierType.DATE,
-    IdentifierType.BIOMETRIC,
-    IdentifierType.OTHER,
-}
+_NO_SURROGATE = DESCRIPTIONS - {Kind.PROFESSION} | {Kind.DATE, Kind.BIOMETRIC, Kind.OTHER}
 
 
 @cache
@@ -117,7 +101,7 @@ def actions_for(kind: IdentifierType) -> tuple[Action, ...]:
         *_ALWAYS,
         *([] if kind in _NO_SURROGATE else [Action.SURROGATE]),
         *([Action.GENERALIZE] if kind in _GENERALIZED else []),
-        *([Action.SHIFT] if kind is IdentifierType.DATE else []),
+        *([Action.SHIFT] if kind is Kind.DATE else []),
     )
 
 
@@ -170,10 +154,10 @@ class Policy:
 
         So it is if the policy keeps no label for ages or, where there is none, if dates keep only their year.
         """
-        ages = {rule.action for rule in self.rules.values() if rule.kind is IdentifierType.AGE}
+        ages = {rule.action for rule in self.rules.values() if rule.kind is Kind.AGE}
         if ages:
             return Action.KEEP not in ages
-        return any((rule.kind, rule.action) == (IdentifierType.DATE, Action.GENERALIZE) for rule in self.rules.values())
+        return any((rule.kind, rule.action) == (Kind.DATE, Action.GENERALIZE) for rule in self.rules.values())
 
     @cached_property
     def _impossible(self) -> str:
@@ -215,9 +199,9 @@ def _all(action: Action, **but: Collection[IdentifierType]) -> dict[IdentifierTy
     return {kind: others.get(kind, action) for kind in IdentifierType}
 
 
-_DESCRIBED: Final = frozenset({IdentifierType.PROFESSION, IdentifierType.SEX, IdentifierType.ETHNICITY})
-_DAYS: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
-_STATES: Final = frozenset({IdentifierType.REGION, IdentifierType.COUNTRY})
+_DESCRIBED: Final = frozenset({Kind.PROFESSION, Kind.SEX, Kind.ETHNICITY})
+_DAYS: Final = frozenset({Kind.DATE, Kind.AGE})
+_STATES: Final = frozenset({Kind.REGION, Kind.COUNTRY})
 
 
 # 164.514(b)(2)(i) lists identifiers of the individual and of relatives, employers and household members: names (A), all
@@ -226,16 +210,12 @@ _STATES: Final = frozenset({IdentifierType.REGION, IdentifierType.COUNTRY})
 # number, characteristic or code (R). Countries, states, sex, ethnicity and professions are not in the list and stay. A
 # mixed place is generalized to its state. Hospitals and organizations tell where someone lives or works, so they are
 # masked, and so are staff, and words for relatives, whose spans often hold names. "Other" spans count as (R).
-_SAFE_HARBOR: Final = _all(
-    Action.MASK, generalize=_DAYS | {IdentifierType.ZIP, IdentifierType.LOCATION}, keep=_DESCRIBED | _STATES
-)
+_SAFE_HARBOR: Final = _all(Action.MASK, generalize=_DAYS | {Kind.ZIP, Kind.LOCATION}, keep=_DESCRIBED | _STATES)
 
 # 164.514(e)(2) excludes 16 direct identifiers of the individual and of relatives, employers and household members.
 # Dates, ages, and "town or city, State, and zip code" stay. A mixed place may be a street, so it is generalized.
 _LIMITED: Final = _all(
-    Action.MASK,
-    generalize={IdentifierType.LOCATION},
-    keep=_DESCRIBED | _DAYS | _STATES | {IdentifierType.CITY, IdentifierType.ZIP},
+    Action.MASK, generalize={Kind.LOCATION}, keep=_DESCRIBED | _DAYS | _STATES | {Kind.CITY, Kind.ZIP}
 )
 
 # Words for relatives, ethnicity and other characteristics have no surrogate that would be true and harmless. Countries
@@ -243,17 +223,15 @@ _LIMITED: Final = _all(
 # other countries an unlabeled mention of the own one would stand out (an attacker found 28 of 32).
 _SURROGATE: Final = _all(
     Action.SURROGATE,
-    shift={IdentifierType.DATE},
-    generalize={IdentifierType.AGE},
-    keep={IdentifierType.COUNTRY, IdentifierType.SEX},
-    mask={IdentifierType.FAMILY, IdentifierType.ETHNICITY, IdentifierType.OTHER, IdentifierType.BIOMETRIC},
+    shift={Kind.DATE},
+    generalize={Kind.AGE},
+    keep={Kind.COUNTRY, Kind.SEX},
+    mask={Kind.FAMILY, Kind.ETHNICITY, Kind.OTHER, Kind.BIOMETRIC},
 )
 
 # Article 4(5): the data can no longer be attributed to a person without additional information, which is the project's
 # key. Equal identifiers stay equal, so that records can be linked.
-_HASH: Final = _all(
-    Action.HASH, shift={IdentifierType.DATE}, generalize={IdentifierType.AGE}, keep=_STATES | {IdentifierType.SEX}
-)
+_HASH: Final = _all(Action.HASH, shift={Kind.DATE}, generalize={Kind.AGE}, keep=_STATES | {Kind.SEX})
 
 SAFE_HARBOR: Final = "safe-harbor"
 SHIPPED: Final[dict[str, ShippedPolicy]] = {

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from annotations.release.rules.redaction.policy import PEOPLE, Action, IdentifierType
 from annotations.text.attributes import Attributes
 from annotations.text.search import folded, word_groups, words
-from annotations.text.spans import Bounds, Span
+from annotations.text.spans import Bounds, Span, replaced
 
 
 class Mention(NamedTuple):
@@ -54,12 +54,8 @@ BARRIER: Final = "\0"
 
 def blanked(text: str, pieces: Iterable[ReplacedPiece]) -> str:
     """A released text with a barrier in place of each character of these pieces, which are in order."""
-    parts: list[str] = []
-    done = 0
-    for piece in pieces:
-        parts += (text[done : piece.new_start], BARRIER * (piece.new_end - piece.new_start))
-        done = piece.new_end
-    return "".join([*parts, text[done:]])
+    bounds = ((piece.new_start, piece.new_end) for piece in pieces)
+    return replaced(text, ((start, end, BARRIER * (end - start)) for start, end in bounds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The released text of a note. Offsets are code points, end-exclusive."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -56,35 +57,23 @@ def planned(text: str, spans: Iterable[Span], policy: Policy) -> list[PlannedRep
 
 def _mixed(joined: Sequence[tuple[int, int, str]], spans: Iterable[Span]) -> frozenset[int]:
     """The starts of the stretches that were joined from spans of different labels."""
-    found = set()
-    at = 0
-    for span in sorted(spans):
-        while joined[at][1] <= span.start:
-            at += 1
-        if joined[at][2] != span.label:
-            found.add(joined[at][0])
-    return frozenset(found)
+    ends = [end for _start, end, _label in joined]
+    holding = ((span, joined[bisect_right(ends, span.start)]) for span in spans)
+    return frozenset(start for span, (start, _end, label) in holding if label != span.label)
 
 
 def _uncovered(
     text: str, kept: Iterable[tuple[int, int, str]], replaced: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int, str]]:
     """The parts of the kept stretches outside the replaced ones, without white space at their ends."""
-    first = 0
+    starts, ends = [start for start, _end, _label in replaced], [end for _start, end, _label in replaced]
     for start, end, label in kept:
-        while first < len(replaced) and replaced[first][1] <= start:
-            first += 1
-        cuts = [start]
-        at = first
-        while at < len(replaced) and replaced[at][0] < end:
-            cuts += replaced[at][:2]
-            at += 1
-        cuts.append(end)
+        inside = replaced[bisect_right(ends, start) : bisect_left(starts, end)]
+        cuts = [start, *(at for stretch in inside for at in stretch[:2]), end]
         for a, b in zip(cuts[::2], cuts[1::2], strict=True):
+            a, b = trim(text, a, max(a, b))
             if a < b:
-                a, b = trim(text, a, b)
-                if a < b:
-                    yield a, b, label
+                yield a, b, label
 
 
 # Closing the gaps that removed text leaves: no double spaces, none before punctuation, no empty brackets.

@@ -36,21 +36,25 @@ _ZIP_PLUS_4: Final = re.compile(r"(\d{5})[-\s]?\d{4}")
 _NEAR: Final = 120  # code points between the fields "Nombre" and "Apellidos"
 
 
+_NamedMention = tuple[MentionInNote, NamedPerson]
+"""A mention of a person, and the name in it."""
+
+
 class _Group:
     """Mentions of one person so far."""
 
-    def __init__(self, mention: MentionInNote, name: NamedPerson) -> None:
-        self.kind, self.person = mention.kind, name
+    def __init__(self, named: Sequence[_NamedMention]) -> None:
+        mention, self.person = named[0]
+        self.kind = mention.kind
         self.mentions: list[MentionInNote] = []
-        self.names: list[NamedPerson] = []
-        self.add(mention, name)
+        self.add(named)
 
-    def add(self, mention: MentionInNote, name: NamedPerson) -> None:
-        self.mentions.append(mention)
-        self.names.append(name)
-        self.person = fullest([self.person, name])
-        if mention.kind == IdentifierType.STAFF:
-            self.kind = IdentifierType.STAFF
+    def add(self, named: Iterable[_NamedMention]) -> None:
+        for mention, name in named:
+            self.mentions.append(mention)
+            self.person = fullest([self.person, name])
+            if mention.kind == IdentifierType.STAFF:
+                self.kind = IdentifierType.STAFF
 
 
 def read(mention: MentionInNote, language: str) -> NamedPerson:
@@ -165,22 +169,20 @@ def equality_key(kind: IdentifierType, text: str) -> str:
 
 def _people(mentions: Sequence[MentionInNote], language: str) -> list[_Group]:
     groups: list[_Group] = []
-    names = readings(mentions, language)
+    named = list(zip(mentions, readings(mentions, language), strict=True))
     paired: set[int] = set()
-    for at in range(len(mentions) - 1):  # "Nombre: Ana. Apellidos: Ruiz Gil."
-        one, other = mentions[at], mentions[at + 1]
+    for at, (one, other) in enumerate(pairwise(mentions)):  # "Nombre: Ana. Apellidos: Ruiz Gil."
         near = one.note == other.note and other.start - one.end <= _NEAR and one.kind == other.kind
         if near and at not in paired and {field_of(one.before), field_of(other.before)} == {GIVEN, FAMILY}:
-            group = _Group(one, names[at])
-            group.add(other, names[at + 1])
-            _join(groups, group)
+            _join(groups, named[at : at + 2])
             paired |= {at, at + 1}
-    rest = [at for at in range(len(mentions)) if at not in paired]
-    whole = [at for at in rest if _is_full(names[at])]
-    for at in sorted(whole, key=lambda at: -len(names[at].given) - len(names[at].family)):
-        _join(groups, _Group(mentions[at], names[at]))
-    for at in (at for at in rest if not _is_full(names[at])):
-        _join_part(groups, mentions[at], names[at])
+    rest = [each for at, each in enumerate(named) if at not in paired]
+    whole = [each for each in rest if _is_full(each[1])]
+    for each in sorted(whole, key=lambda each: -len(each[1].given) - len(each[1].family)):
+        _join(groups, [each])
+    for mention, name in rest:
+        if not _is_full(name):
+            _join_part(groups, mention, name)
     return groups
 
 
@@ -188,16 +190,14 @@ def _is_full(name: NamedPerson) -> bool:
     return any(len(word) > 1 for word in name.given) and any(len(word) > 1 for word in name.family)
 
 
-def _join(groups: list[_Group], new: _Group) -> None:
+def _join(groups: list[_Group], named: Sequence[_NamedMention]) -> None:
     """Join a full name to the one group with a compatible name, or start a group."""
+    new = _Group(named)
+    own = (new.person.given, new.person.family)
     fitting = [group for group in groups if same_person(group.person, new.person)]
-    exact = [
-        group for group in fitting if (group.person.given, group.person.family) == (new.person.given, new.person.family)
-    ]
-    if len(exact or fitting) == 1:
-        target = (exact or fitting)[0]
-        for mention, name in zip(new.mentions, new.names, strict=True):
-            target.add(mention, name)
+    fitting = [group for group in fitting if (group.person.given, group.person.family) == own] or fitting
+    if len(fitting) == 1:
+        fitting[0].add(named)
     else:
         groups.append(new)
 
@@ -214,9 +214,9 @@ def _join_part(groups: list[_Group], mention: MentionInNote, name: NamedPerson) 
         ]
         fitting = [fitting[max(before)[1]]] if before else fitting[:1]
     if fitting:
-        fitting[0].add(mention, name)
+        fitting[0].add([(mention, name)])
     else:
-        groups.append(_Group(mention, name))
+        groups.append(_Group([(mention, name)]))
 
 
 def same_person(one: NamedPerson, other: NamedPerson) -> bool:

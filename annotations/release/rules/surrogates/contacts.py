@@ -25,7 +25,7 @@ def new_phone(rng: random.Random, text: str, language: str) -> str:
     main = re.match(r"^(.*?\d)(\s*(?:ext|x|ext\.|int\.?|interno|extensi[oó]n)\W*\d{1,6})\s*$", text, re.IGNORECASE)
     if main:
         return new_phone(rng, main.group(1), language) + scrambled_digits(rng, main.group(2))
-    number = "".join(letter for letter in text if letter.isdigit())
+    number = _digits(text)
     if re.search(r"[^\W\d_]", text):
         return scrambled_digits(rng, text)
     prefix = ""
@@ -70,13 +70,17 @@ _COUNTRY_CODE: Final = re.compile(  # of one digit, of two, or of three
 )
 
 
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
+
+
 def national(text: str) -> str:
     """The digits of a telephone number without the code of its country and the zero of trunk calls.
 
     They are the same in "+44 20 7946 0123" and "020 7946 0123". Empty for what is no number of six digits or more, such
     as one with an extension.
     """
-    number = "".join(letter for letter in text if letter.isdigit())
+    number = _digits(text)
     if re.search(r"[^\W\d_]", text) or len(number) < 6:
         return ""
     if "+" in text or number.startswith("00"):
@@ -91,16 +95,8 @@ def pour_phone(value: str, like: str) -> str:
     new, old = national(value), national(like)
     if not new or len(new) != len(old):
         return pour(value, like)
-    digits_before = sum(letter.isdigit() for letter in like) - len(old)
-    at = iter(new)
-    out = []
-    for letter in like:
-        if letter.isdigit() and digits_before:
-            digits_before -= 1
-            out.append(letter)
-        else:
-            out.append(next(at) if letter.isdigit() else letter)
-    return "".join(out)
+    number = _digits(like)
+    return pour(number[: len(number) - len(old)] + new, like)
 
 
 def new_ip(rng: random.Random, text: str) -> str:

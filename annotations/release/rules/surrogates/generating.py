@@ -3,10 +3,10 @@
 import random
 import re
 import string
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Final
 
-from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
+from annotations.release.rules.redaction.policy import PEOPLE
 from annotations.release.rules.surrogates.clustering import NUMBERS, person_of, without_caption
 from annotations.release.rules.surrogates.contacts import example_domain, new_ip, new_phone
 from annotations.release.rules.surrogates.folding import digits, folded, plain, scrambled_digits
@@ -15,6 +15,8 @@ from annotations.release.rules.surrogates.new_words import TRIES, SurrogateDraft
 from annotations.release.rules.surrogates.people import NamedPerson, fullest, read_person
 from annotations.release.rules.surrogates.pipeline import Around, Cluster, Surrogate
 from annotations.release.rules.surrogates.writing import TEMPLATES, part_name
+from annotations.text.identifiers import IdentifierType as Kind
+from annotations.text.spans import replaced
 
 # New user names, e-mail addresses and web addresses, with the surrogates of the names that they contain.
 
@@ -24,15 +26,11 @@ def new_account(words: SurrogateDraft, local: str) -> str:
     new = _named_account(words, local)
     if new:
         return new + (str(words.rng.randint(2, 99)) if words.attempt else "")
-    out = []
-    for piece in re.findall(r"[^\W\d_]+|\d+|[\W_]", local):
-        if piece.isdigit():
-            out.append(scrambled_digits(words.rng, piece))
-        elif piece.isalpha():
-            out.append(_spelled(words, piece))
-        else:
-            out.append(piece)
-    return "".join(out)
+
+    def other(piece: re.Match[str]) -> str:
+        return scrambled_digits(words.rng, piece[0]) if piece[0].isdigit() else _spelled(words, piece[0])
+
+    return re.sub(r"[^\W\d_]+|\d+", other, local)
 
 
 def _spelled(words: SurrogateDraft, piece: str) -> str:
@@ -53,27 +51,25 @@ def _spelled(words: SurrogateDraft, piece: str) -> str:
 def _named_account(words: SurrogateDraft, local: str) -> str:
     """The account with each name of a related person replaced by the surrogate's; empty if it has none."""
     flat = plain(local).casefold()
-    best: list[tuple[int, int, str]] = []
-    for entity in words.around.related:
-        if entity.kind not in PEOPLE:
-            continue
-        person = fullest(read_person(form, words.cluster.language) for form in entity.forms)
-        found = _names_in(flat, person, entity.surrogate.parts)
-        if sum(end - start for start, end, _ in found) > sum(end - start for start, end, _ in best):
-            best = found
+    found = (_names_in(flat, person, parts) for person, parts in _people(words))
+    best = max(found, key=lambda names: sum(end - start for start, end, _ in names), default=[])
     if not best:
         return ""
-    out, at = [], 0
-    for start, end, new in best:
-        out += [_filler(words, local[at:start]), new]
-        at = end
-    out.append(_filler(words, local[at:]))
-    return "".join(out)
-
-
-def _filler(words: SurrogateDraft, text: str) -> str:
+    covered = {at for start, end, _ in best for at in range(start, end)}
     signs = {True: string.digits, False: string.ascii_lowercase}
-    return re.sub(r"[^\W_]", lambda found: words.rng.choice(signs[found[0].isdigit()]), text)
+    others = [
+        (at, at + 1, words.rng.choice(signs[sign.isdigit()]))
+        for at, sign in enumerate(local)
+        if sign.isalnum() and at not in covered
+    ]
+    return replaced(local, sorted(best + others))
+
+
+def _people(words: SurrogateDraft) -> Iterator[tuple[NamedPerson, Mapping[str, str]]]:
+    """The related people: the full name of each, and the parts of the surrogate."""
+    for entity in words.around.related:
+        if entity.kind in PEOPLE:
+            yield fullest(read_person(form, words.cluster.language) for form in entity.forms), entity.surrogate.parts
 
 
 def new_url(words: SurrogateDraft, text: str) -> str:
@@ -95,78 +91,55 @@ def _path(words: SurrogateDraft, piece: str) -> str:
 
 def _names_in(flat: str, person: NamedPerson, parts: Mapping[str, str]) -> list[tuple[int, int, str]]:
     """Where an account has names of a person, or initials right before one: (start, end, new text), in order."""
+
+    def named(role: str, own: Sequence[str]) -> list[tuple[str, str]]:
+        return [(word, plain(parts.get(part_name(role, at), " ")).casefold()) for at, word in enumerate(own)]
+
+    given, family = named("given", person.given), named("family", person.family)
     found: list[tuple[int, int, str]] = []
-    for role, words in (("family", person.family), ("given", person.given)):
-        for index, word in enumerate(words):
-            new = plain(parts.get(part_name(role, index), "")).casefold().replace(" ", "")
-            if not new or len(word) < 3:
-                continue
-            for length in range(len(word), 2, -1):
-                at = flat.find(word[:length])
-                if at >= 0 and not any(start < at + length and at < end for start, end, _ in found):
-                    found.append((at, at + length, new if length == len(word) else new[:length]))
-                    break
-    if not found:
-        return []
-    found.sort()
-    initials: list[tuple[int, int, str]] = []
-    letters = {
-        word[0]: plain(parts.get(part_name(role, at), " ")).casefold()[0]
-        for role, words in (("given", person.given), ("family", person.family))
-        for at, word in enumerate(words)
-    }
+    for word, written in family + given:
+        new = written.replace(" ", "")
+        for length in range(len(word), 2, -1) if new else ():
+            at = flat.find(word[:length])
+            if at >= 0 and not any(start < at + length and at < end for start, end, _ in found):
+                found.append((at, at + length, new if length == len(word) else new[:length]))
+                break
+    letters = {word[0]: written[0] for word, written in given + family if found}
     covered = {at for start, end, _ in found for at in range(start, end)}
-    for at, letter in enumerate(flat):
-        if at not in covered and letter in letters and letters[letter].isalpha():
-            near = (at + 1 in covered or at - 1 in covered or not flat[at - 1 : at].isalpha()) if at else True
-            if near:
-                initials.append((at, at + 1, letters[letter]))
-    return sorted(found + initials)
+    return found + [
+        (at, at + 1, letters[letter])
+        for at, letter in enumerate(flat)
+        if at not in covered
+        and letters.get(letter, "").isalpha()
+        and (not at or not covered.isdisjoint((at - 1, at + 1)) or not flat[at - 1].isalpha())
+    ]
 
 
 # New values that are one text: numbers, codes, telephone numbers, addresses and ages.
 
 
-def new_value(words: SurrogateDraft, kind: IdentifierType, text: str) -> str:
+def new_value(words: SurrogateDraft, kind: Kind, text: str) -> str:
     """Another value of a kind in the format of the text."""
-    if kind in (IdentifierType.PHONE, IdentifierType.FAX):
-        return new_phone(words.rng, text, words.language)
-    if kind == IdentifierType.EMAIL:
-        local, at, domain = text.strip().partition("@")
-        if not at:
-            return new_account(words, local)
-        return f"{new_account(words, local)}@{example_domain(domain)}"
-    if kind == IdentifierType.USERNAME:
-        return new_account(words, text.strip())
-    if kind == IdentifierType.URL:
-        return new_url(words, text.strip())
-    if kind == IdentifierType.IP:
-        return new_ip(words.rng, text.strip())
-    if kind == IdentifierType.AGE:
-        return re.sub(
-            r"\d{1,9}", lambda found: str(max(0, int(found.group(0)) + words.rng.choice((-2, -1, 1, 2)))), text
-        )
-    new = new_number(
-        words.rng,
-        text,
-        kind=str(kind),
-        language=words.language,
-        person=_owner(words),
-        days=words.around.days,
-        loose=words.attempt > 5,
-    )
-    if words.attempt > 20:  # there are too few numbers this short
-        new += digits(words.rng, words.attempt // 20)
-    return new
-
-
-def _owner(words: SurrogateDraft) -> tuple[str, str, str] | None:
-    """The surrogate of the patient's name, for codes that contain it: given names, surnames, gender."""
-    for entity in words.around.related:
-        if entity.kind == IdentifierType.NAME:
-            parts = entity.surrogate.parts
-            return parts.get("given", ""), parts.get("family", ""), parts.get("gender", "")
-    return None
+    rng = words.rng
+    match kind:
+        case Kind.PHONE | Kind.FAX:
+            return new_phone(rng, text, words.language)
+        case Kind.EMAIL:
+            local, at, domain = text.strip().partition("@")
+            return new_account(words, local) + (f"@{example_domain(domain)}" if at else "")
+        case Kind.USERNAME:
+            return new_account(words, text.strip())
+        case Kind.URL:
+            return new_url(words, text.strip())
+        case Kind.IP:
+            return new_ip(rng, text.strip())
+        case Kind.AGE:
+            return re.sub(r"\d{1,9}", lambda age: str(max(0, int(age[0]) + rng.choice((-2, -1, 1, 2)))), text)
+    people = (one.surrogate.parts for one in words.around.related if one.kind == Kind.NAME)
+    owner, loose = next(people, {}), words.attempt > 5
+    new = new_number(rng, text, kind=kind, language=words.language, owner=owner, days=words.around.days, loose=loose)
+    # After so many tries there are too few numbers this short.
+    return new + digits(rng, words.attempt // 20) if words.attempt > 20 else new
 
 
 # New names of people.
@@ -187,11 +160,9 @@ def new_person(words: SurrogateDraft) -> dict[str, str]:
     for _ in range(TRIES):
         words.used = set(others)
         parts: dict[str, str] = {}
-        for index in range(max(1, len(person.given))):
-            key = person.given[index] if index < len(person.given) else ""
+        for index, key in enumerate(person.given or ("",)):
             parts[part_name("given", index)] = words.given(key, gender, texts.get(key, ""))
-        for index in range(max(1, len(person.family))):
-            key = person.family[index] if index < len(person.family) else ""
+        for index, key in enumerate(person.family or ("",)):
             parts[part_name("family", index)] = shared.get(key) or words.surname(key, texts.get(key, ""))
         name = folded(" ".join(parts.values()))
         if initials and {folded(word)[0] for word in parts.values()} & letters:
@@ -207,30 +178,19 @@ def _relatives(words: SurrogateDraft, person: NamedPerson) -> tuple[dict[str, st
     """Surrogates of the surnames that this person shares with others of the patient, and the others' names."""
     shared: dict[str, str] = {}
     others: set[str] = set()
-    for entity in words.around.related:
-        if entity.kind not in PEOPLE:
-            continue
-        theirs = fullest(read_person(form, words.cluster.language) for form in entity.forms)
+    for theirs, parts in _people(words):
         alone = theirs.given + theirs.family
         for index, word in enumerate(alone if len(alone) == 1 else theirs.family):
-            new = entity.surrogate.parts.get(part_name("family", index))
+            new = parts.get(part_name("family", index))
             if new and len(word) > 1 and word in person.family and folded(new) not in words.avoid:
                 shared[word] = new
-        others |= {folded(text) for name, text in entity.surrogate.parts.items() if name != "gender"}
+        others |= {folded(text) for name, text in parts.items() if name != "gender"}
     return shared, others
 
 
 ORDER: Final = (
-    IdentifierType.NAME,
-    IdentifierType.STAFF,
-    IdentifierType.COUNTRY,
-    IdentifierType.REGION,
-    IdentifierType.CITY,
-    IdentifierType.LOCATION,
-    IdentifierType.ZIP,
-    IdentifierType.STREET,
-    IdentifierType.HOSPITAL,
-    IdentifierType.ORGANIZATION,
+    *(Kind.NAME, Kind.STAFF, Kind.COUNTRY, Kind.REGION, Kind.CITY, Kind.LOCATION),
+    *(Kind.ZIP, Kind.STREET, Kind.HOSPITAL, Kind.ORGANIZATION),
 )
 """Kinds in the order in which surrogates must be made, so that later ones can agree with earlier ones."""
 _RANK: Final = {kind: at for at, kind in enumerate(ORDER)}

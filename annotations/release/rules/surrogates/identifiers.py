@@ -10,7 +10,7 @@ documentation, section 2.1.2); NHS Digital (NHS numbers that begin with 999 are 
 import random
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
@@ -173,22 +173,22 @@ def new_number(
     *,
     kind: str,
     language: str,
-    person: tuple[str, str, str] | None = None,
+    owner: Mapping[str, str],
     days: int = 0,
     loose: bool = False,
 ) -> str:
-    """Another number in the format of `text`. `person`: given name, surname and gender of the surrogate of the owner.
+    """Another number in the format of `text`. `owner`: the parts of the surrogate of the person whom it identifies.
 
     `days`: by how much a birth date in a code is shifted; 0 for a random offset. `loose`: codes of provinces may become
     any digits.
     """
     code = compact(text)
     if (found := birth_in(code)) is not None:
-        given, family, gender = person or ("", "", "")
-        given = given or "".join(rng.choice(_CONSONANTS) for _ in range(3))
-        family = family or "".join(rng.choice(_CONSONANTS) for _ in range(3))
+        given, family = (
+            owner.get(part) or "".join(rng.choice(_CONSONANTS) for _ in range(3)) for part in ("given", "family")
+        )
         born = found[0] + timedelta(days=days or offset_of(rng.getrandbits(64)))
-        return pour(tax_code(given, family, gender or found[1], born, rng), text)
+        return pour(tax_code(given, family, owner.get("gender") or found[1], born, rng), text)
     for one in _CHECKED:
         fits = language.startswith(one.language) and (not one.kinds or kind in one.kinds)
         if fits and re.fullmatch(one.pattern, code) and one.valid(code):

@@ -9,6 +9,7 @@ from typing import Final
 from annotations.release.rules.surrogates import folding, gazetteers, places, templates
 from annotations.release.rules.surrogates.people import titles
 from annotations.release.rules.surrogates.pipeline import Around, Cluster
+from annotations.text.spans import replaced
 
 TRIES: Final = 60
 
@@ -38,12 +39,10 @@ class SurrogateDraft:
     def free(self, word: str) -> bool:
         """Whether a word may be used: not the original's, not used yet, not to avoid."""
         key = folding.folded(word)
-        if not key or key in self.used or key in self.own or key in titles():
+        if not key or key in self.used or key in titles() or key in self.avoid:
             return False
-        return (
-            not any((run in self.avoid and len(run) >= folding.LONG) or run in self.own for run in folding.runs(key))
-            and key not in self.avoid
-        )
+        runs = folding.runs(key)
+        return not any(run in self.own or (len(run) >= folding.LONG and run in self.avoid) for run in runs)
 
     def pick(self, pool: Sequence[str]) -> str:
         """A free word of the pool; empty if the pool is, or if there is none after some tries."""
@@ -131,17 +130,13 @@ def _fill(words: SurrogateDraft, form: str, found: Sequence[templates.Slot]) -> 
     if any(slot.kind in templates.IN_COUNTRY for slot in found):
         area = _area(words, form)
         parts["area"] = area.key
-    value, at = [], 0
+    edits: list[tuple[int, int, str]] = []
     for index, slot in enumerate(found):
-        new = _slot(words, slot, area, city)
+        new = parts[f"s{index}"] = _slot(words, slot, area, city)
         if slot.kind == places.CITY:
             city = new
-        parts[f"s{index}"] = new
-        value += [form[at : slot.start], new]
-        at = slot.end
-    value.append(form[at:])
-    parts["value"] = "".join(value)
-    return parts
+        edits.append((slot.start, slot.end, new))
+    return parts | {"value": replaced(form, edits)}
 
 
 def _slot(words: SurrogateDraft, slot: templates.Slot, area: places.Area | None, city: str) -> str:
@@ -257,18 +252,14 @@ def _city_of(words: SurrogateDraft, area: places.Area) -> str:
 
 def _coin_town(words: SurrogateDraft, slot: templates.Slot, area: places.Area) -> str:
     """A made-up place with the little words of the original: "Villar del Olmo" → "Alcar del Donda"."""
-    out = []
+    out, chain = [], places.towns(area.country)
     for word in slot.text.split():
-        prefix = re.match(r"(?:nell|dell|all|sull|dall|d|l)['’]", word, re.IGNORECASE)
-        start = prefix.group(0) if prefix else ""
-        out.append(
-            word if folding.folded(word) in gazetteers.kept("small") else start + _town(words, area, word[len(start) :])
-        )
+        if folding.folded(word) not in gazetteers.kept("small"):
+            prefix = re.match(r"(?:(?:nell|dell|all|sull|dall|d|l)['’])?", word, re.IGNORECASE)
+            start = prefix[0] if prefix else ""
+            word = start + words.coined(chain, word[len(start) :])
+        out.append(word)
     return words.use(" ".join(out))
-
-
-def _town(words: SurrogateDraft, area: places.Area, like: str) -> str:
-    return words.coined(places.towns(area.country), like)
 
 
 def _has_name(forms: Sequence[str]) -> bool:

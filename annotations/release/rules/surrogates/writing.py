@@ -13,18 +13,13 @@ from annotations.release.rules.redaction.policy import (
     IdentifierType,
 )
 from annotations.release.rules.surrogates import people
-from annotations.release.rules.surrogates.clustering import (
-    NUMBERS,
-    person_of,
-    read,
-    without_caption,
-    written_together,
-)
+from annotations.release.rules.surrogates.clustering import NUMBERS, person_of, read, without_caption, written_together
 from annotations.release.rules.surrogates.contacts import pour_phone
 from annotations.release.rules.surrogates.folding import accented, cased, compact, folded, plain, pour
 from annotations.release.rules.surrogates.gazetteers import NamePool, kept, known_language, names_of
 from annotations.release.rules.surrogates.pipeline import Cluster, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.templates import acronym_of, is_acronym, slots
+from annotations.text.spans import replaced
 
 TEMPLATES: Final = INSTITUTIONS | PLACES | {IdentifierType.PROFESSION}
 """Kinds whose surrogates keep the words of the mention that say what it is, and replace the others one by one."""
@@ -83,14 +78,8 @@ class Writer:
         name = read(mention, self._cluster.language)
         if not name.parts:
             return " ".join(self.part(part_name(role, 0)) for role in ("given", people.FAMILY))
-        out, at = [], 0
         unmarked = self._unmarked(name, person)
-        for part in name.parts:
-            out.append(mention.text[at : part.start])
-            out.append(self._part(part, person, unmarked))
-            at = part.end
-        out.append(mention.text[at:])
-        return "".join(out)
+        return replaced(mention.text, ((p.start, p.end, self._part(p, person, unmarked)) for p in name.parts))
 
     def _part(self, part: people.NameWord, person: people.NamedPerson, unmarked: bool) -> str:
         key, role = folded(part.text).replace(" ", ""), part.role
@@ -144,21 +133,18 @@ class Writer:
             if short or (named and len(self._slots) != 1):
                 value = acronym_of(self._surrogate.parts.get("value", ""))
                 return pour(value.ljust(len(word), "A")[: len(word)], text)
-        own = [slot.key for slot in self._slots]
-        out, at = [], 0
+        edits: list[tuple[int, int, str]] = []
         used: set[int] = set()
         for order, slot in enumerate(slots(text, self._cluster.kind, self._cluster.language)):
-            index = next((i for i, key in enumerate(own) if key == slot.key and i not in used), order)
-            used.add(index)
+            same = (at for at, own in enumerate(self._slots) if own.key == slot.key and at not in used)
+            used.add(index := next(same, order))
             new = self._surrogate.parts.get(f"s{index}")
             if new is None:
                 new = self.part(f"family{index}")
             if slot.text.isascii() and self._left_out(slot.text):
                 new = plain(new)
-            out += [text[at : slot.start], cased_phrase(slot.text, new)]
-            at = slot.end
-        out.append(text[at:])
-        return "".join(out)
+            edits.append((slot.start, slot.end, cased_phrase(slot.text, new)))
+        return replaced(text, edits)
 
     def _left_out(self, text: str) -> bool:
         """Whether the text leaves out an accent that the lists know."""
@@ -171,14 +157,9 @@ def cased_phrase(like: str, new: str) -> str:
     """A phrase in the case of another: all capitals, all small, or as it is."""
     if any(letter.isdigit() for letter in new):
         return new.lower() if like.islower() and not like.isdigit() else new
-    letters = [letter for letter in like if letter.isalpha()]
-    if len(letters) > 1 and all(letter.isupper() for letter in letters):
-        return new.upper()
-    if letters and all(letter.islower() for letter in letters):
-        return new.lower()
-    if " " not in like and " " not in new:
-        return cased(like, new)
-    return new
+    if (" " in like or " " in new) and not (like.isupper() or like.islower()):
+        return new
+    return cased(like, new)
 
 
 # Read a surrogate that a person, or a language model, wrote in full: its parts, as the rules make them.

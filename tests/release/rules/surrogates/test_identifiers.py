@@ -18,7 +18,7 @@ from annotations.release.rules.surrogates.folding import compact, pour
 
 
 def new(text: str, kind: str = "national id", language: str = "es", seed: int = 3) -> str:
-    return identifiers.new_number(random.Random(seed), text, kind=kind, language=language)
+    return identifiers.new_number(random.Random(seed), text, kind=kind, language=language, owner={})
 
 
 def shape(text: str) -> str:
@@ -90,8 +90,8 @@ def test_equal_groups_stay_equal_and_provinces_stay_provinces() -> None:
 
 
 def test_a_tax_code_fits_the_surrogate_and_the_shifted_birth_date() -> None:
-    source, giulia = random.Random(1), ("Giulia", "Greco", "f")
-    made = identifiers.new_number(source, "RSSMRA80A01H501U", kind="national id", language="it", person=giulia, days=31)
+    source, giulia = random.Random(1), {"given": "Giulia", "family": "Greco", "gender": "f"}
+    made = identifiers.new_number(source, "RSSMRA80A01H501U", kind="national id", language="it", owner=giulia, days=31)
     # M9: no municipality
     assert (made[:6], identifiers.birth_in(made), made[11:13]) == ("GRCGLI", (date(1980, 2, 1), "f"), "M9")
     assert identifiers.tax_code("Gianfranco", "Fo", "m", date(2001, 12, 3), source)[:11] == "FOXGFR01T03"
