@@ -30,19 +30,17 @@ PROJECT_DELETED = Verb[ProjectDeleted]("project.deleted", _("deleted a project")
 # Events of webhooks. Their data are ids and counts, never an address or a secret.
 
 
-class WebhookChanged(TypedDict):
-    """The id of the webhook, and the kinds that it wants."""
-
-    webhook: int
-    kinds: list[str]
-
-
 class WebhookNamed(TypedDict):
     webhook: int
 
 
-class DeliveryNamed(TypedDict):
-    webhook: int
+class WebhookChanged(WebhookNamed):
+    """The kinds of events that the webhook wants."""
+
+    kinds: list[str]
+
+
+class DeliveryNamed(WebhookNamed):
     delivery: int
 
 

@@ -13,40 +13,35 @@ class OfRelease(TypedDict):
     release: int
 
 
+class ReleaseNotes(OfRelease):
+    """A release, and how many notes: of all of it, or of what was done."""
+
+    notes: int
+
+
 class PolicySaved(TypedDict):
     policy: int
     version: int
 
 
-class ReleaseStarted(OfRelease):
+class ReleaseStarted(ReleaseNotes):
     """`set` is the kind of each chosen annotation set, since a run's name is free text; `authors` are ids."""
 
     policy: int
     set: str
     authors: list[int]
     gold_versions: list[int]
-    notes: int
 
 
-class ReleaseDecided(OfRelease):
-    """`answer` is empty where decisions were undone. `findings` and `notes` are counts."""
+class ReleaseDecided(ReleaseNotes):
+    """`answer` is empty where decisions were undone. `findings` is a count."""
 
     answer: str
     findings: int
-    notes: int
 
 
-class ReleasePreparedAgain(OfRelease):
-    notes: int
-
-
-class ReleaseExtended(OfRelease):
-    notes: int
-
-
-class ReleaseExported(OfRelease):
+class ReleaseExported(ReleaseNotes):
     format: str
-    notes: int
     spans: int
     held_back: int
     content_hash: str
@@ -61,10 +56,10 @@ class ReleaseWithdrawn(OfRelease):
 
 
 POLICY_SAVED = Verb[PolicySaved]("policy.saved", _("saved a release policy"))
-RELEASE_EXTENDED = Verb[ReleaseExtended]("release.extended", _("added notes to a release"))
+RELEASE_EXTENDED = Verb[ReleaseNotes]("release.extended", _("added notes to a release"))
 RELEASE_STARTED = Verb[ReleaseStarted]("release.started", _("started a release"))
 RELEASE_DECIDED = Verb[ReleaseDecided]("release.decided", _("decided findings of the leak gate"))
-RELEASE_PREPARED_AGAIN = Verb[ReleasePreparedAgain]("release.prepared_again", _("prepared a release again"))
+RELEASE_PREPARED_AGAIN = Verb[ReleaseNotes]("release.prepared_again", _("prepared a release again"))
 RELEASE_EXPORTED = Verb[ReleaseExported]("release.exported", _("exported a release"), reading=True)
 RELEASE_WITHDRAWN = Verb[ReleaseWithdrawn]("release.withdrawn", _("withdrew a release"))
 
@@ -141,10 +136,9 @@ SURROGATE_RESTORED = Verb[EntityChanged]("surrogate.restored", _("restored an ea
 # Events of audits. Data never say which notes have planted leaks.
 
 
-class AuditPlanned(OfRelease):
-    """`drawn` and `notes` are counts; the other values are the choices, shares from 0 to 1."""
+class AuditPlanned(ReleaseNotes):
+    """`drawn` is a count; the other values are the choices, shares from 0 to 1."""
 
-    notes: int
     drawn: int
     by: str
     confidence: float
@@ -188,12 +182,11 @@ AUDIT_LEAK_RESTORED = Verb[AuditMarked]("audit.leak_restored", _("decided that m
 # Events of certificates.
 
 
-class ReleaseSigned(OfRelease):
+class ReleaseSigned(ReleaseNotes):
     """`certificate` is the number of the certificate within the release, `risks` how many were accepted."""
 
     certificate: int
     sha256: str
-    notes: int
     risks: int
 
 

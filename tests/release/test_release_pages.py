@@ -120,7 +120,7 @@ def test_the_page_says_first_whether_it_may_be_signed(clinic, sign_in):
         return check_page(client.get(url("release"), query))
 
     html = shown()
-    assert title.search(html)[1] == "Not ready to sign: 3 findings of the leak gate wait for a decision"
+    assert title.search(html)[1] == "Not ready to sign. 3 findings wait for a decision. Decide them, then sign."
     assert findings in html and '<details id="export">' in html and '<details open id="export">' in shown(open="export")
     assert '<details open id="notes">' in shown(page=1) and '<details id="notes">' in html
     answer_chosen(release=clinic.release, answer="allow", actor=clinic.mia)

@@ -101,7 +101,7 @@ def check_out(out: Path) -> None:
 
 
 def write_to_path(
-    out: Path, files: Iterator[tuple[str, Content]], finish: Callable[[Callable[[], object]], None]
+    out: Path, files: Iterator[tuple[str, Content]], finish: Callable[[Callable[[], object]], object]
 ) -> None:
     """Write files, by their names, to a new or empty folder or to a .zip.
 

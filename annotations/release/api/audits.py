@@ -263,7 +263,7 @@ def _plan(release: Release) -> AuditPlan:
 
 def _state(access: Access, plan: AuditPlan) -> AuditVerdict:
     progress = progress_of(access, plan)
-    result = audits.audit_figures(plan, progress.result) if progress.result else None
+    result = audits.audit_figures(progress.result) if progress.result else None
     return AuditVerdict(**vars(progress) | {"release": plan.release.number, "state": plan.state, "result": result})
 
 

@@ -7,7 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import WholeField
+from annotations.core.forms import WholeField, offer
 from annotations.models import Label
 from annotations.release.services.known import MOST_BYTES
 from annotations.release.services.surrogates.editing import MOST_TYPED
@@ -60,9 +60,7 @@ class TermsForm(forms.Form):
 
     def __init__(self, *args: Any, labels: Sequence[Label], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["label"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", _("Choose a label")), *((label.code, label.name) for label in labels)]
+        offer(self, "label", [("", _("Choose a label")), *((label.code, label.name) for label in labels)])
 
     def labeled_terms(self) -> list[tuple[str, str]]:
         """The terms of a valid form, each with its label."""

@@ -11,7 +11,6 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from annotations.core.forms import offer
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.rules.redaction.policy import SHIPPED, Action, IdentifierType, LabelRule, actions_for
@@ -167,13 +166,12 @@ class PolicyForm(forms.Form):
         for label in labels:
             rule = rules.get(label.code)
             about = {"label": label.name}
-            self.fields[f"kind-{label.code}"] = forms.ChoiceField(label=_("Kind of %(label)s") % about)
-            self.fields[f"action-{label.code}"] = forms.ChoiceField(label=_("Action for %(label)s") % about)
+            kind = forms.ChoiceField(label=_("Kind of %(label)s") % about, choices=kinds)
+            action = forms.ChoiceField(label=_("Action for %(label)s") % about, choices=actions)
+            self.fields |= {f"kind-{label.code}": kind, f"action-{label.code}": action}
             self.fields[f"numbered-{label.code}"] = forms.BooleanField(
                 label=_("Number the entities of %(label)s") % about, required=False
             )
-            offer(self, f"kind-{label.code}", kinds)
-            offer(self, f"action-{label.code}", actions)
             if rule is not None:
                 self.initial[f"kind-{label.code}"] = str(rule.kind)
                 self.initial[f"action-{label.code}"] = str(rule.action)

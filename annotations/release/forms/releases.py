@@ -253,8 +253,7 @@ class ReleaseForm(CertificateTerms):
         offer(self, "maker", [("", _("Rules on this machine")), *((one.value, one.title) for one in makers)])
         kinds = [("", _("Not specified: mask it")), *((str(kind), _(kind.words)) for kind in IdentifierType)]
         for label in labels:
-            self.fields[kind_field(label.code)] = forms.ChoiceField(label=label.name, required=False)
-            offer(self, kind_field(label.code), kinds)
+            self.fields[kind_field(label.code)] = forms.ChoiceField(label=label.name, required=False, choices=kinds)
 
     def chosen(self) -> dict[str, Any]:
         """What a valid form says, as `start_chosen` takes it, but for the policy and the kinds of labels."""

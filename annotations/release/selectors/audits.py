@@ -105,19 +105,17 @@ class Auditor:
 class AuditResult:
     """What an audit shows about a release. Shares are from 0 to 1.
 
-    `notes`: released notes; `drawn`: notes of the sample; `read`: those that were read completely; `leaks`: notes with
-    a leak. `bound`: the upper bound of the share of notes with a leak, corrected by `recall`, the lower bound of the
+    `notes`: released notes; `read`: those of the sample that were read completely; `leaks`: notes with a leak.
+    `bound`: the upper bound of the share of notes with a leak, corrected by `recall`, the lower bound of the
     share of planted leaks that the auditors find (None without planted leaks); it is 1 before the first look. It is
     based on the first `counted` notes of the sample. `strata`: rates by stratum; `labels`: rates of notes with a leak
     of each label, by its code. Each of these bounds holds by itself. `auditors`: who read notes, by user name.
     `accepted`: the leaks that managers left in the release. `undecided`: leaks that nobody has decided about.
     """
 
-    plan: int
-    confidence: float
+    plan: models.AuditPlan
     method: str
     notes: int
-    drawn: int
     read: int
     leaks: int
     bound: float
@@ -127,15 +125,17 @@ class AuditResult:
     strata: Mapping[str, Rate]
     labels: Mapping[str, Rate]
     auditors: Sequence[Auditor]
-    complete: bool
-    target: float = 0.0
-    met: bool = False
-    counted: int = 0
-    by: str = ""
-    seed: str = ""
-    erased: int = 0
-    undecided: int = 0
-    accepted: Sequence[models.AuditMark] = ()
+    counted: int
+    undecided: int
+    accepted: Sequence[models.AuditMark]
+
+    @property
+    def complete(self) -> bool:
+        return self.plan.state != models.AuditPlanState.OPEN
+
+    @property
+    def met(self) -> bool:
+        return self.plan.state == models.AuditPlanState.MET
 
 
 def audit_result(release: models.Release) -> AuditResult | None:
@@ -152,11 +152,9 @@ def result_of(plan: models.AuditPlan) -> AuditResult:
     bounds, leaks = verdict.bounds, leaks_of(plan)
     accepted = leaks.filter(finding__decision=models.LeakFinding.Answer.ALLOW)
     return AuditResult(
-        plan=plan.pk,
-        confidence=plan.confidence,
+        plan=plan,
         method=_method(plan),
         notes=design.notes,
-        drawn=plan.drawn,
         read=read.total(),
         leaks=leaky.total(),
         bound=bounds.overall if bounds else 1.0,
@@ -166,13 +164,7 @@ def result_of(plan: models.AuditPlan) -> AuditResult:
         strata={name: Rate(read[name], leaky[name], bounds.strata[name] if bounds else 1.0) for name in design.strata},
         labels=_labels(plan, readings, verdict),
         auditors=auditors,
-        complete=plan.state != models.AuditPlanState.OPEN,
-        target=plan.target,
-        met=plan.state == models.AuditPlanState.MET,
         counted=verdict.read,
-        by=plan.by,
-        seed=plan.seed,
-        erased=plan.erased_count,
         undecided=leaks.filter(finding__decision="").count(),
         accepted=list(accepted.select_related("finding__decided_by").order_by("finding__decided_at", "pk")),
     )
@@ -220,19 +212,18 @@ def _method(plan: models.AuditPlan) -> str:
     return name + ("; corrected by the auditors' recall" if plan.planted_share else "") + looks
 
 
-def audit_figures(plan: models.AuditPlan, result: AuditResult) -> dict[str, Any]:
+def audit_figures(result: AuditResult) -> dict[str, Any]:
     """The plan and the result as JSON. The planted leaks stay hidden until the audit has ended."""
-    told = (
-        *("notes", "drawn", "target", "confidence", "seed", "read", "leaks", "undecided", "erased", "complete"),
-        *("bound", "method", "recall", "planted", "planted_found"),
-    )
+    plan = result.plan
+    of_plan = ("state", "drawn", "target", "confidence", "seed", "planted_share")
+    told = ("notes", "read", "leaks", "undecided", "complete", "bound", "method", "recall", "planted", "planted_found")
+    figures = {name: getattr(plan, name) for name in of_plan} | {name: getattr(result, name) for name in told}
     hidden = () if result.complete else ("recall", "planted", "planted_found")
-    return {name: getattr(result, name) for name in told} | {
-        "state": plan.state,
+    return figures | {
+        "erased": plan.erased_count,
         "looks": [sum(look.values()) for look in plan.looks],
-        "strata_by": result.by,
-        "planted_share": plan.planted_share,
-        "strata": {name: _rate_of(rate, result) for name, rate in result.strata.items()} if result.by else {},
+        "strata_by": plan.by,
+        "strata": {name: _rate_of(rate, result) for name, rate in result.strata.items()} if plan.by else {},
         "labels": {name: _rate_of(rate, result) for name, rate in result.labels.items()},
         "readers": {one.user.username: one.read for one in result.auditors},
         **({} if result.counted else {"bound": None}),

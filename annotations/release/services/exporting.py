@@ -2,8 +2,9 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.db.models import Q
@@ -29,6 +30,7 @@ from annotations.release.services.settling import edition_of, released_notes, se
 EXPORT = "release_export"
 BATCH = 250
 LISTED = 10
+Placed = TypeVar("Placed")
 
 
 def start_release_export(
@@ -91,14 +93,10 @@ def run_release_export(claim: Claim) -> dict[str, Any]:
     with tempfile.TemporaryFile() as content:
         write_zip(content, export.files())
         content.seek(0)
-        with transaction.atomic():
-            export.check_still()
-            # The file's name has nothing of the project's, which may name a hospital.
-            name = f"release-{release.number}-{format}.zip"
-            stored = store_file(
-                project=release.project, kind=models.StoredFileKind.RELEASE, name=name, content=content, actor=actor
-            )
-            export.record(actor)
+        # The file's name has nothing of the project's, which may name a hospital.
+        about = {"kind": models.StoredFileKind.RELEASE, "name": f"release-{release.number}-{format}.zip"}
+        place = partial(store_file, project=release.project, content=content, actor=actor, **about)
+        stored = export.finish(place, actor)
     return export.counts() | {"file_id": stored.pk}
 
 
@@ -117,14 +115,7 @@ def export_release_to_path(
     Nothing half-written remains. Raises ServiceError; ErasedMeanwhile if a note was erased meanwhile.
     """
     export = ReleaseExport(release, format, True, silent, labels, beside)
-
-    def finish(place: Callable[[], object]) -> None:
-        with transaction.atomic():
-            export.check_still()
-            place()
-            export.record(actor)
-
-    write_to_path(out, export.files(), finish)
+    write_to_path(out, export.files(), lambda place: export.finish(place, actor))
     return export.counts()
 
 
@@ -167,8 +158,18 @@ class ReleaseExport:
         recordings = released_recordings(self._release, self._codes)
         return release_files(self._format, self._out_notes(), written, self._about(), at_end, self._beside, recordings)
 
-    def check_still(self) -> None:
-        """Check in the caller's transaction that nothing changed since the export began."""
+    def finish(self, place: Callable[[], Placed], actor: models.User | None) -> Placed:
+        """Put the files into their place, in the transaction that checks that nothing changed since the export began.
+
+        Returns what `place` returns. Raises ServiceError, and ErasedMeanwhile.
+        """
+        with transaction.atomic():
+            self._check_still()
+            placed = place()
+            self._record(actor)
+        return placed
+
+    def _check_still(self) -> None:
         unerased(self._release.project_id, self._begun)
         now = models.Release.objects.select_for_update(of=("self",)).get(pk=self._release.pk)
         check_export(now, self._format, leave_out=self._leave_out)
@@ -178,7 +179,7 @@ class ReleaseExport:
                 code="changed",
             )
 
-    def record(self, actor: models.User | None) -> None:
+    def _record(self, actor: models.User | None) -> None:
         data: ReleaseExported = {**self._counted()}
         if relabeled := self._relabeled():
             data |= {"mapping": self._labels.mapping, "left_out": relabeled["left_out"], "merged": relabeled["merged"]}

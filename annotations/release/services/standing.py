@@ -168,10 +168,7 @@ def publish_part(
     export = ReleaseExport(release, FORMAT, True, silent, None, beside)
     notes = {f"{name}.txt" for name in _names(release)}
     files = {name: _content(content) for name, content in export.files() if name not in notes}
-    with transaction.atomic():
-        export.check_still()
-        store(newest.number, files)
-        export.record(actor)
+    export.finish(lambda: store(newest.number, files), actor)
 
 
 def _names(release: models.Release) -> Sequence[str]:

@@ -80,27 +80,13 @@ class Step:
     place: str = ""
 
 
-def verdict(release: Release, signing: SigningState, open_findings: int) -> str:
+def verdict(release: Release, signing: SigningState) -> str:
     """Whether a release may be signed, and what stands in the way, as a sentence or two. Empty if it is withdrawn."""
     audit = audit_result(release)
     if release.state == ReleaseState.WITHDRAWN:
         return ""
-    if signing.code == UNDECIDED and audit:
-        return ngettext(
-            "Not ready to sign: nobody has decided about %(n)d leak that auditors found",
-            "Not ready to sign: nobody has decided about %(n)d leaks that auditors found",
-            audit.undecided,
-        ) % {"n": audit.undecided}
-    if signing.code == "open":
-        return ngettext(
-            "Not ready to sign: %(n)d finding of the leak gate waits for a decision",
-            "Not ready to sign: %(n)d findings of the leak gate wait for a decision",
-            open_findings,
-        ) % {"n": open_findings}
-    if signing.code == "outdated":
-        return _("Not ready to sign: surrogates were edited after the notes were prepared")
     if signing.refused:
-        return _("Not ready to sign: the notes are being prepared")
+        return _("Not ready to sign. %(reason)s") % {"reason": signing.refused}
     if signing.newest is not None:
         signed = _("Signed: certificate %(n)d says what was de-identified, and how") % {"n": signing.newest.number}
         return _("Signed, but notes were erased since: sign a new certificate") if signing.due else signed
@@ -155,7 +141,7 @@ def steps_of(release: Release, signing: SigningState, open_findings: int) -> lis
 
 def bound_in_words(result: AuditResult) -> str:
     """What an audit shows, as a sentence. A bound of 100% says nothing."""
-    confidence = whole(result.confidence)
+    confidence = whole(result.plan.confidence)
     if at_most(result.bound) == at_most(1.0):
         return _("The audit gives no upper bound of the share of notes with a leak (%(confidence)s confidence).") % {
             "confidence": confidence
@@ -181,7 +167,7 @@ def audit_step(release: Release) -> Step:
     if result.complete:
         text = bound_in_words(result)
     else:
-        text = _("Auditors have read %(read)d of %(all)d notes.") % {"read": result.read, "all": result.drawn}
+        text = _("Auditors have read %(read)d of %(all)d notes.") % {"read": result.read, "all": result.plan.drawn}
     if result.undecided:
         leaks = ngettext(
             "Nobody has decided about %(n)d leak that they found.",
@@ -192,7 +178,7 @@ def audit_step(release: Release) -> Step:
     if result.complete and result.met:
         return Step(title, text, done=True, page="release_audit", action=_("Show audit"), optional=True)
     if result.complete:
-        text += " " + _("The target of %(target)s was not met.") % {"target": whole(result.target)}
+        text += " " + _("The target of %(target)s was not met.") % {"target": whole(result.plan.target)}
         return Step(title, text, done=False, page="release_audit", action=_("Show audit"), optional=True)
     is_open = release.state == ReleaseState.PREPARED
     return Step(title, text, done=False, page="release_audit", action=_("Show audit"), optional=not is_open)

@@ -1,5 +1,6 @@
 """The findings of the leak gate: their list, and decisions about them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Self
@@ -110,23 +111,10 @@ def release_decide(request: requests.Request, slug: str, number: int) -> HttpRes
 def _decide(request: requests.Request, access: Access, number: int) -> HttpResponse:
     """Answer one finding (`finding`) or all of a string (`string`), and redirect to the list."""
     found = release_for(access, number)
-    answer = request.POST.get("answer", "")
-    key = _key(request.POST.get("string", ""))
-    chosen = requests.numbers(request.POST.getlist("finding"))
-    if answer not in (*LeakFinding.Answer.values, UNDO) or key is None:
-        messages.error(request, _("This answer is not possible. Nothing was changed. Reload the page."))
-        return _back(request, found, key)
     with requests.error_as_message(request):
-        done = answer_chosen(
-            release=found,
-            answer=answer,
-            findings=chosen,
-            string_key=key,
-            actor=access.user,
-            label=request.POST.get("label", ""),
-        )
-        messages.success(request, _said(answer, done))
-    return _back(request, found, key)
+        given = FindingAnswer.of(request.POST.dict())
+        messages.success(request, _said(given.answer, _answer(access, found, [given])))
+    return _back(request, found, _key(request.POST.get("string", "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +142,19 @@ class FindingAnswer:
         return self.answer, self.label, 0 if self.finding else self.string
 
 
+def _answer(access: Access, release: Release, given: Sequence[FindingAnswer]) -> int:
+    """Give answers that have `together` in common, and return how many findings were answered. Raises ServiceError."""
+    first, findings = given[0], [each.finding for each in given if each.finding]
+    return answer_chosen(
+        release=release,
+        answer=first.answer,
+        findings=findings,
+        string_key=None if findings else first.string,
+        actor=access.user,
+        label=first.label,
+    )
+
+
 @require_POST
 @json_answers(gettext_lazy("You don't have permission to release this project's notes."))
 def _decide_many(request: requests.Request, slug: str, number: int) -> HttpResponse:
@@ -161,19 +162,10 @@ def _decide_many(request: requests.Request, slug: str, number: int) -> HttpRespo
     access = requests.enter_page(request, slug, Can.RELEASE)
     found, data = release_for(access, number), requests.body_of(request)
     answers, errors = read_batch(data, FindingAnswer.of)
-    for (answer, label, string), run in groupby(answers.items(), lambda each: each[1].together):
+    for _together, run in groupby(answers.items(), lambda each: each[1].together):
         some = dict(run)
         try:
-            findings = [each.finding for each in some.values() if each.finding]
-            key = int(str(string)) or None
-            answer_chosen(
-                release=found,
-                answer=str(answer),
-                findings=findings,
-                string_key=key,
-                actor=access.user,
-                label=str(label),
-            )
+            _answer(access, found, list(some.values()))
         except ServiceError as error:
             errors |= dict.fromkeys(some, error)
     groups = groups_of(found, list(dict.fromkeys(each.string for each in answers.values())))

@@ -123,13 +123,9 @@ def known_upload(request: Request, access: Access, pk: int) -> HttpResponse:
 @in_project(Can.MANAGE, "POST")
 def known_lists(request: Request, access: Access) -> HttpResponse:
     """Change the lists. POST `do`: add, remove or file."""
-    match request.POST.get("do"):
-        case "add":
-            return _add(request, access)
-        case "remove":
-            return _remove(request, access)
-        case "file":
-            return _import_terms(request, access)
+    acts = {"add": _add, "remove": _remove, "file": _import_terms}
+    if act := acts.get(request.POST.get("do", "")):
+        return act(request, access)
     messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
     return redirect("known", access.slug)
 

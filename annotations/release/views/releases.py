@@ -88,7 +88,7 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         "sets": named_sets(access.project, [found])[found.pk],
         "status": status,
         "open": waiting,
-        "verdict": verdict(found, signing, waiting),
+        "verdict": verdict(found, signing),
         "steps": steps_of(found, signing, waiting),
         "signing": signing,
         "unfolded": request.GET.get("open", ""),

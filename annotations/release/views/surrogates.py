@@ -115,16 +115,8 @@ def _done(act: str) -> str:
     }[act]
 
 
-def _page(
-    request: Request,
-    access: Access,
-    row: SurrogateEntity,
-    *,
-    error: str = "",
-    act: str = "",
-    text: str = "",
-    status: int = 200,
-) -> HttpResponse:
+def _page(request: Request, access: Access, row: SurrogateEntity, *, status: int = 200, **refused: str) -> HttpResponse:
+    """The page of an entity. `refused`: the `error` of a change, and what it was: `act` and `text`."""
     page = paged(request, row.mentions.order_by("document", "start"), LINES)
     (entity,) = surrogates_selectors.shown(access, [row])
     context = {
@@ -132,9 +124,6 @@ def _page(
         "row": row,
         "page": page,
         "lines": surrogates_selectors.mention_lines(access, list(page)),
-        "error": error,
-        "act": act,
-        "text": text,
         "most": editing.MOST_TYPED,
-    }
+    } | refused
     return render(request, "release/surrogates/surrogate.html", context, status=status)

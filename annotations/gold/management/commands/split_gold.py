@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import ProjectCommand, add_several
+from annotations.core.commands import ProjectCommand, add_several, read_text
 from annotations.core.services import ServiceError
 from annotations.gold.forms import READY_MADE
 from annotations.gold.rules import Split
@@ -52,12 +52,7 @@ class Command(ProjectCommand):
 
 
 def _lines(file: Path | None, notes: list[str]) -> str:
-    """The lines of a ready-made split; empty without one. Raises ServiceError `from`."""
-    text = ""
-    if file is not None:
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ServiceError(f"{file} can't be read ({type(error).__name__}).", code="from") from None
-        text = text if not text or text.endswith("\n") else f"{text}\n"
+    """The lines of a ready-made split; empty without one. Raises ServiceError `path` or `utf8`."""
+    text = "" if file is None else read_text(file, "Nothing was split.")
+    text += "\n" if text and not text.endswith("\n") else ""
     return text + "".join(f"{pattern},{split}\n" for pattern, _sign, split in (word.rpartition("=") for word in notes))

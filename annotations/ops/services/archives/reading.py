@@ -274,7 +274,7 @@ def values_of(numbers: FromArchive, model: type[Model], file: str, line: int, ro
         if value is not MISSING:
             taken += 1
             try:
-                value = column.shape.move(value, numbers)
+                value = column.shape(value, numbers)
             except Bad as error:
                 raise ArchiveError(f"“{column.key}” {error}.", file=file, line=line) from None
         elif (value := column.default) is MISSING:

@@ -1,15 +1,15 @@
 """Values of an archive: what they look like, and which parts of them name rows or people.
 
-`move` makes a value of the database one of the archive, or a value of an archive one that is stored. Only the latter
+A shape makes a value of the database one of the archive, or a value of an archive one that is stored. Only the latter
 is checked: it raises Bad. The former raises Gone if a row that the value names was deleted.
 """
 
 import math
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from django.db import connection, models
 from django.utils.translation import gettext as _
@@ -20,177 +20,156 @@ from annotations.ops.services.archives.numbers import Bad, FromArchive, Gone, Nu
 from annotations.text.attributes import AttributeDefError, as_data, attributes_of, definitions_of
 from annotations.text.names import shown
 
+Shape = Callable[[Any, Numbers], Any]
+"""Moves a value to or from the archive that the numbers are of."""
 
-class Shape(Protocol):
-    def move(self, value: Any, numbers: Numbers) -> Any: ...
 
-
-@dataclass(frozen=True)
-class RowReference:
+def row(model: type[models.Model]) -> Shape:
     """The number of a row."""
-
-    model: type[models.Model]
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        return numbers.row(self.model, value)
+    return lambda value, numbers: numbers.row(model, value)
 
 
-class Person:
+def person(value: Any, numbers: Numbers) -> Any:
     """The user name of a person."""
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        return numbers.person(value)
+    return numbers.person(value)
 
 
-class Name:
-    """The name of a person, or null. With kinds: only after one of these, as in “annotator:anna”."""
-
-    def __init__(self, *kinds: str) -> None:
-        self.kinds = kinds
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        Plain(str, type(None)).move(value, numbers)
-        if not self.kinds:
-            return value and numbers.name(value)
-        kind, colon, name = (value or "").partition(":")
-        return f"{kind}:{numbers.name(name)}" if colon and kind in self.kinds else value
-
-
-class Plain:
+def plain(*types: type) -> Shape:
     """A value of one of these types."""
 
-    def __init__(self, *types: type) -> None:
-        self.types = types
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        if numbers.importing and type(value) not in self.types:
+    def move(value: Any, numbers: Numbers) -> Any:
+        if numbers.importing and type(value) not in types:
             raise Bad(_("has a value of the wrong type"))
         return value
 
+    return move
 
-@dataclass(frozen=True)
-class Maybe:
+
+def name(*kinds: str) -> Shape:
+    """The name of a person, or null. With kinds: only after one of these, as in “annotator:anna”."""
+    typed = plain(str, type(None))
+
+    def move(value: Any, numbers: Numbers) -> Any:
+        typed(value, numbers)
+        if not kinds:
+            return value and numbers.name(value)
+        kind, colon, called = (value or "").partition(":")
+        return f"{kind}:{numbers.name(called)}" if colon and kind in kinds else value
+
+    return move
+
+
+def maybe(shape: Shape) -> Shape:
     """Null, or another shape. What names a deleted row becomes null."""
 
-    shape: Shape
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
+    def move(value: Any, numbers: Numbers) -> Any:
         try:
-            return None if value is None else self.shape.move(value, numbers)
+            return None if value is None else shape(value, numbers)
         except Gone:
             return None
 
+    return move
 
-@dataclass(frozen=True)
-class Each:
+
+def each(shape: Shape) -> Shape:
     """A list. Items that name a deleted row are left out."""
 
-    shape: Shape
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
+    def move(value: Any, numbers: Numbers) -> Any:
         found = []
         for item in _typed(value, list, _("must be a list")):
-            try:
-                found.append(self.shape.move(item, numbers))
-            except Gone:
-                continue
+            with suppress(Gone):
+                found.append(shape(item, numbers))
         return found
 
+    return move
 
-class Items:
+
+def items(*shapes: Shape, optional: int = 0) -> Shape:
     """A list of one value for each shape; the last `optional` ones may be absent."""
 
-    def __init__(self, *shapes: Shape, optional: int = 0) -> None:
-        self.shapes, self.least = shapes, len(shapes) - optional
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        if not self.least <= len(_typed(value, list, _("must be a list"))) <= len(self.shapes):
+    def move(value: Any, numbers: Numbers) -> Any:
+        if not len(shapes) - optional <= len(_typed(value, list, _("must be a list"))) <= len(shapes):
             raise Bad(_("has a list of the wrong length"))
-        return [shape.move(item, numbers) for shape, item in zip(self.shapes, value, strict=False)]
+        return [shape(item, numbers) for shape, item in zip(shapes, value, strict=False)]
+
+    return move
 
 
-class Within(Items):
+def within(*more: Shape, label: Shape | None = None, optional: int = 0) -> Shape:
     """Start, end, label and more. The bounds are code points within the row's note, and not empty."""
+    listed = items(plain(int), plain(int), label or row(Label), *more, optional=optional)
 
-    def __init__(self, *more: Shape, label: Shape | None = None, optional: int = 0) -> None:
-        super().__init__(Plain(int), Plain(int), label or RowReference(Label), *more, optional=optional)
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        found = super().move(value, numbers)
+    def move(value: Any, numbers: Numbers) -> Any:
+        found = listed(value, numbers)
         if isinstance(numbers, FromArchive) and not 0 <= found[0] < found[1] <= (numbers.length or 0):
             raise Bad(_("must give spans within the note"))
         return found
 
+    return move
 
-class Record:
+
+def record(keys: Mapping[str, Shape], *, required: Iterable[str] = ()) -> Shape:
     """An object with these keys and no others; those of `required` must be there."""
 
-    def __init__(self, keys: Mapping[str, Shape], *, required: tuple[str, ...] = ()) -> None:
-        self.keys, self.required = dict(keys), required
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
+    def move(value: Any, numbers: Numbers) -> Any:
         _typed(value, dict, _("must be an object"))
-        if numbers.importing and value.keys() - self.keys:
+        if numbers.importing and value.keys() - keys:
             raise Bad(_("has an unknown key"))
-        if missing := [key for key in self.required if key not in value]:
+        if missing := [key for key in required if key not in value]:
             raise Bad(_("must have “%(key)s”") % {"key": missing[0]})
-        return {key: self.keys[key].move(part, numbers) for key, part in value.items() if key in self.keys}
+        return {key: keys[key](part, numbers) for key, part in value.items() if key in keys}
+
+    return move
 
 
-@dataclass(frozen=True)
-class ByRow:
+def by_row(model: type[models.Model], shape: Shape) -> Shape:
     """An object whose keys name rows. Those of deleted rows are left out."""
 
-    model: type[models.Model]
-    shape: Shape
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
+    def move(value: Any, numbers: Numbers) -> Any:
         found = {}
         for key, part in _typed(value, dict, _("must be an object")).items():
-            try:
-                row = numbers.row(self.model, int(key) if key.isdecimal() and len(key) < 20 else None)
-                found[str(row)] = self.shape.move(part, numbers)
-            except Gone:
-                continue
+            with suppress(Gone):
+                named = numbers.row(model, int(key) if key.isdecimal() and len(key) < 20 else None)
+                found[str(named)] = shape(part, numbers)
         return found
 
+    return move
 
-@dataclass(frozen=True)
-class Text:
+
+def text(shape: Shape) -> Shape:
     """A reference that JSON holds as text, such as that to a bulk act."""
 
-    shape: Shape
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        found = self.shape.move(value, numbers)
+    def move(value: Any, numbers: Numbers) -> Any:
+        found = shape(value, numbers)
         return str(found) if isinstance(found, uuid.UUID) else found
 
+    return move
 
-@dataclass(frozen=True)
-class Instead:
+
+def instead(out: Callable[[Any], Any], into: Callable[[Any], Any]) -> Shape:
     """Another value of the archive or of the database, which the functions return; each may raise Bad."""
-
-    out: Callable[[Any], Any]
-    into: Callable[[Any], Any]
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        return self.into(value) if numbers.importing else self.out(value)
+    return lambda value, numbers: into(value) if numbers.importing else out(value)
 
 
-@dataclass(frozen=True)
-class Both:
+def both(first: Shape, second: Shape) -> Shape:
     """Two shapes, one after the other."""
-
-    first: Shape
-    second: Shape
-
-    def move(self, value: Any, numbers: Numbers) -> Any:
-        return self.second.move(self.first.move(value, numbers), numbers)
+    return lambda value, numbers: second(first(value, numbers), numbers)
 
 
-def checked(check: Callable[[Any], Any]) -> Instead:
+def checked(check: Callable[[Any], Any]) -> Shape:
     """A value that is written as it is. `check` returns the value to store, or raises Bad."""
-    return Instead(lambda value: value, check)
+    return instead(lambda value: value, check)
+
+
+def only(good: Callable[[Any], object], message: object) -> Shape:
+    """A value that is written and stored as it is, if it is `good`. The message may be a lazy translation."""
+
+    def check(value: Any) -> Any:
+        if not good(value):
+            raise Bad(message)
+        return value
+
+    return checked(check)
 
 
 def _typed(value: Any, kind: type, message: str) -> Any:
@@ -229,12 +208,12 @@ def shape_of(field: Any) -> Shape:
     """The shape of a field of a model."""
     found: Shape
     if field.many_to_many:
-        return Each(Person())
+        return each(person)
     if field.remote_field is not None:
-        found = Person() if field.related_model is User else RowReference(field.related_model)
+        found = person if field.related_model is User else row(field.related_model)
     else:
-        found = Instead(_written, _checker(field))
-    return Maybe(found) if field.null else found
+        found = instead(_written, _checker(field))
+    return maybe(found) if field.null else found
 
 
 def writer(field: Any) -> Callable[[Any], Any]:

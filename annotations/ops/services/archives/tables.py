@@ -8,21 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
-from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Final, get_args, get_origin, get_type_hints, is_typeddict
 
 from django.db.models import BooleanField, CharField, ExpressionWrapper, F, JSONField, Model, Q, QuerySet
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from annotations import models
 from annotations.ops.services.archives import shapes
-from annotations.ops.services.archives.numbers import Bad, file_of
+from annotations.ops.services.archives.numbers import file_of
 from annotations.records.rules.schemas import SchemaError, check_schema
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.text.attributes import Doubt, MergedProvenance, Provenance, RefinedProvenance, RunSays
 from annotations.text.labels import CODE
 from annotations.text.names import bad_character
 
-Value = TypeVar("Value")
 PEOPLE: Final = "people.jsonl"
 NEVER_CURRENT: Final = "0" * 64
 
@@ -92,49 +91,26 @@ TABLES: Final[dict[type[Model], str]] = {
 NAMES: Final = frozenset({file_of(models.Project), PEOPLE, *map(file_of, TABLES)})
 
 
-def _when(check: bool, value: Value, message: str) -> Value:
-    if not check:
-        raise Bad(message)
-    return value
-
-
-def _mapping_name(value: str) -> str:
-    good = bool(value.strip()) and not bad_character(value)
-    return _when(good, value, _("must be a name without hidden characters"))
-
-
-def _written_code(value: str) -> str:
-    """A code of a label mapping, which exports write to files; empty: the spans of the label are left out."""
-    message = _("may contain only A-Z, a-z, 0-9, “_” and “-”, with a letter or digit")
-    return _when(not value or bool(CODE.fullmatch(value)), value, message)
-
-
-def _note_name(value: str) -> str:
-    return _when(bool(value) and not bad_character(value), value, _("is a name of a note that is not allowed"))
-
-
-def _record_schema(value: Any) -> Any:
-    good = isinstance(value, dict)
+def _is_schema(value: Any) -> bool:
     try:
-        check_schema(value if good else {})
+        check_schema(value if isinstance(value, dict) else {})
     except SchemaError:
-        good = False
-    return _when(good, value, _("must be a schema of records"))
+        return False
+    return isinstance(value, dict)
 
 
-def _shares(value: Any) -> Any:
-    good = isinstance(value, dict) and all(type(share) is int for share in value.values())
-    return _when(good, value, _("must be null, or give a whole number for each split"))
+def _has_shares(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(share) is int for share in value.values())
 
 
-def _finished(done: str) -> shapes.Instead:
+def _finished(done: str) -> shapes.Shape:
     """The state of an act. One whose job is unfinished is archived as done, since jobs are not archived."""
-    return shapes.Instead(lambda state: done if state in ("working", "undoing") else state, lambda state: state)
+    return shapes.instead(lambda state: done if state in ("working", "undoing") else state, lambda state: state)
 
 
 def _plain(kind: type) -> dict[str, shapes.Shape]:
     """The keys of a TypedDict or dataclass, each a plain value of its type."""
-    return {key: shapes.Plain(*_types(hint)) for key, hint in get_type_hints(kind).items()}
+    return {key: shapes.plain(*_types(hint)) for key, hint in get_type_hints(kind).items()}
 
 
 def _types(hint: Any) -> list[type]:
@@ -146,107 +122,112 @@ def _types(hint: Any) -> list[type]:
     return [dict if is_typeddict(hint) else get_origin(hint) or hint]
 
 
-_NUMBER: Final = shapes.Plain(*_types(float | None))
-PROVENANCE: Final = shapes.Record(
-    {
-        **_plain(Provenance),
-        **_plain(MergedProvenance),
-        **_plain(Doubt),
-        **_plain(RefinedProvenance),
-        "from": shapes.Name("annotator", "reviewer"),
-        "by": shapes.Name(),
-        "set": shapes.Maybe(shapes.RowReference(models.AnnotationSet)),
-        "suggestion": shapes.Maybe(shapes.RowReference(models.Span)),
-        "annotators": shapes.Each(shapes.RowReference(models.Author)),
-        "cause": shapes.Maybe(shapes.Text(shapes.RowReference(models.BulkAct))),
-        "runs": shapes.Each(shapes.Record(_plain(RunSays), required=tuple(RunSays.__annotations__))),
-    }
+_NUMBER: Final = shapes.plain(*_types(float | None))
+_PROVENANCE: Final[dict[str, shapes.Shape]] = {
+    **_plain(Provenance),
+    **_plain(MergedProvenance),
+    **_plain(Doubt),
+    **_plain(RefinedProvenance),
+    "from": shapes.name("annotator", "reviewer"),
+    "by": shapes.name(),
+    "set": shapes.maybe(shapes.row(models.AnnotationSet)),
+    "suggestion": shapes.maybe(shapes.row(models.Span)),
+    "annotators": shapes.each(shapes.row(models.Author)),
+    "cause": shapes.maybe(shapes.text(shapes.row(models.BulkAct))),
+    "runs": shapes.each(shapes.record(_plain(RunSays), required=tuple(RunSays.__annotations__))),
+}
+PROVENANCE: Final = shapes.record(_PROVENANCE)
+_PROVENANCE["adjudication"] = shapes.maybe(PROVENANCE)
+_GOLD_SPAN: Final = shapes.within(
+    _NUMBER, shapes.plain(str), shapes.maybe(PROVENANCE), shapes.maybe(shapes.ATTRIBUTES), optional=1
 )
-PROVENANCE.keys["adjudication"] = shapes.Maybe(PROVENANCE)
-_GOLD_SPAN: Final = shapes.Within(
-    _NUMBER, shapes.Plain(str), shapes.Maybe(PROVENANCE), shapes.Maybe(shapes.ATTRIBUTES), optional=1
-)
-_STATE: Final = shapes.Record(
+_STATE: Final = shapes.record(
     {
-        "verdict": shapes.checked(
-            lambda value: _when(value in ("accepted", "rejected"), value, _("has a wrong verdict"))
-        ),
-        "bounds": shapes.Maybe(shapes.Within()),
-        "cause": shapes.Maybe(shapes.Text(shapes.RowReference(models.BulkAct))),
+        "verdict": shapes.only(lambda value: value in ("accepted", "rejected"), _("has a wrong verdict")),
+        "bounds": shapes.maybe(shapes.within()),
+        "cause": shapes.maybe(shapes.text(shapes.row(models.BulkAct))),
     },
     required=("verdict", "bounds"),
 )
 SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
     (models.Label, "attributes"): shapes.DEFINITIONS,
-    (models.LabelMapping, "name"): shapes.checked(_mapping_name),
-    (models.MappedLabel, "code"): shapes.checked(_written_code),
-    (models.Author, "merged_from"): shapes.Maybe(shapes.Each(shapes.RowReference(models.Author))),
+    (models.LabelMapping, "name"): shapes.only(
+        lambda value: value.strip() and not bad_character(value), _("must be a name without hidden characters")
+    ),
+    # Exports write it to files; empty: the spans of the label are left out.
+    (models.MappedLabel, "code"): shapes.only(
+        lambda value: not value or CODE.fullmatch(value),
+        _("may contain only A-Z, a-z, 0-9, “_” and “-”, with a letter or digit"),
+    ),
+    (models.Author, "merged_from"): shapes.maybe(shapes.each(shapes.row(models.Author))),
     # Exceptions of an act on a string matter only before it runs.
-    (models.BulkAct, "rule"): shapes.Record(
+    (models.BulkAct, "rule"): shapes.record(
         {
             **_plain(BulkRule),
-            "kind": shapes.Plain(str),
-            "runs": shapes.Each(shapes.RowReference(models.Author)),
-            "label": shapes.Maybe(shapes.RowReference(models.Label)),
-            "to": shapes.Maybe(shapes.RowReference(models.Label)),
-            "but": shapes.Instead(lambda but: [], lambda but: []),
+            "kind": shapes.plain(str),
+            "runs": shapes.each(shapes.row(models.Author)),
+            "label": shapes.maybe(shapes.row(models.Label)),
+            "to": shapes.maybe(shapes.row(models.Label)),
+            "but": shapes.instead(lambda but: [], lambda but: []),
         },
         required=("kind", "runs"),
     ),
     (models.BulkAct, "state"): _finished(models.BulkActState.DONE),
     (models.MajorityAct, "state"): _finished(models.MajorityActState.DONE),
-    (models.Document, "name"): shapes.checked(_note_name),
-    (models.Span, "provenance"): shapes.Maybe(PROVENANCE),
-    (models.Span, "attributes"): shapes.Maybe(shapes.ATTRIBUTES),
-    (models.Decision, "label_id"): shapes.Maybe(shapes.RowReference(models.Label)),
-    (models.Handover, "outcome"): shapes.Record(
+    (models.Document, "name"): shapes.only(
+        lambda value: value and not bad_character(value), _("is a name of a note that is not allowed")
+    ),
+    (models.Span, "provenance"): shapes.maybe(PROVENANCE),
+    (models.Span, "attributes"): shapes.maybe(shapes.ATTRIBUTES),
+    (models.Decision, "label_id"): shapes.maybe(shapes.row(models.Label)),
+    (models.Handover, "outcome"): shapes.record(
         {
-            "suggestions": shapes.ByRow(models.Span, shapes.Maybe(shapes.Within())),
-            "others": shapes.Each(shapes.Within()),
-            "before": shapes.Each(shapes.Within()),
+            "suggestions": shapes.by_row(models.Span, shapes.maybe(shapes.within())),
+            "others": shapes.each(shapes.within()),
+            "before": shapes.each(shapes.within()),
         },
         required=("suggestions", "others"),
     ),
-    (models.Handover, "kept"): shapes.Maybe(
-        shapes.Record(
+    (models.Handover, "kept"): shapes.maybe(
+        shapes.record(
             {
-                "decisions": shapes.Each(
-                    shapes.Items(shapes.RowReference(models.Span), shapes.Maybe(_STATE), shapes.Person())
-                ),
-                "touched": shapes.Each(shapes.RowReference(models.Span)),
-                "removed": shapes.Each(_GOLD_SPAN),
-                "added": shapes.Each(_GOLD_SPAN),
+                "decisions": shapes.each(shapes.items(shapes.row(models.Span), shapes.maybe(_STATE), shapes.person)),
+                "touched": shapes.each(shapes.row(models.Span)),
+                "removed": shapes.each(_GOLD_SPAN),
+                "added": shapes.each(_GOLD_SPAN),
             },
             required=("decisions", "touched", "removed", "added"),
         )
     ),
-    (models.Resolution, "author"): shapes.Maybe(shapes.RowReference(models.Author)),
-    (models.Resolution, "spans"): shapes.Each(shapes.Within()),
-    (models.Resolution, "heard"): shapes.ByRow(
-        models.Author, shapes.Each(shapes.Within(shapes.ATTRIBUTES, optional=1))
+    (models.Resolution, "author"): shapes.maybe(shapes.row(models.Author)),
+    (models.Resolution, "spans"): shapes.each(shapes.within()),
+    (models.Resolution, "heard"): shapes.by_row(
+        models.Author, shapes.each(shapes.within(shapes.ATTRIBUTES, optional=1))
     ),
     # An empty hash is filled in by the next comparison of the note; one of zeros never fits.
-    (models.Adjudication, "heard"): shapes.Instead(
+    (models.Adjudication, "heard"): shapes.instead(
         bool, lambda current: "" if shapes.yes_no(current) else NEVER_CURRENT
     ),
-    (models.Comment, "span_id"): shapes.Maybe(shapes.RowReference(models.Span)),
-    (models.GoldVersion, "split_shares"): shapes.Maybe(shapes.checked(_shares)),
-    (models.GoldVersionNote, "spans"): shapes.Each(
-        shapes.Within(shapes.Maybe(PROVENANCE), shapes.ATTRIBUTES, label=shapes.Plain(str), optional=1)
+    (models.Comment, "span_id"): shapes.maybe(shapes.row(models.Span)),
+    (models.GoldVersion, "split_shares"): shapes.maybe(
+        shapes.only(_has_shares, _("must be null, or give a whole number for each split"))
     ),
-    (models.PublishedDecision, "parameters"): shapes.Record(
+    (models.GoldVersionNote, "spans"): shapes.each(
+        shapes.within(shapes.maybe(PROVENANCE), shapes.ATTRIBUTES, label=shapes.plain(str), optional=1)
+    ),
+    (models.PublishedDecision, "parameters"): shapes.record(
         {
-            **{key: shapes.Plain(int) for key in ("window", "shingle", "permutations", "seed")},
-            "threshold": shapes.Plain(int, float),
+            **{key: shapes.plain(int) for key in ("window", "shingle", "permutations", "seed")},
+            "threshold": shapes.plain(int, float),
         }
     ),
-    (models.RecordSchema, "schema"): shapes.checked(_record_schema),
-    (models.RecordSchema, "repairs"): shapes.Each(shapes.Plain(str)),
-    (models.Record, "sections"): shapes.Each(shapes.Items(shapes.Plain(int), shapes.Plain(int), shapes.Plain(str))),
-    (models.Record, "record"): shapes.Plain(dict),
-    (models.RewrittenNote, "unmapped"): shapes.Each(
-        shapes.Items(
-            shapes.Plain(int), shapes.Plain(int), shapes.Plain(str), shapes.Plain(str), shapes.Plain(dict, type(None))
+    (models.RecordSchema, "schema"): shapes.only(_is_schema, _("must be a schema of records")),
+    (models.RecordSchema, "repairs"): shapes.each(shapes.plain(str)),
+    (models.Record, "sections"): shapes.each(shapes.items(shapes.plain(int), shapes.plain(int), shapes.plain(str))),
+    (models.Record, "record"): shapes.plain(dict),
+    (models.RewrittenNote, "unmapped"): shapes.each(
+        shapes.items(
+            shapes.plain(int), shapes.plain(int), shapes.plain(str), shapes.plain(str), shapes.plain(dict, type(None))
         )
     ),
 }
@@ -287,7 +268,7 @@ def _column(model: type[Model], name: str) -> Column:
     if field.many_to_many:
         return Column(name, field, "pk", shape, MISSING)
     if (model, name) in SHAPES and isinstance(field, CharField):
-        shape = shapes.Both(shapes.shape_of(field), shape)
+        shape = shapes.both(shapes.shape_of(field), shape)
     default = field.get_default() if field.has_default() or field.null or field.blank else MISSING
     # A moment that is set automatically has no default of its own.
     if not field.null and (default is None or isinstance(field, JSONField)):

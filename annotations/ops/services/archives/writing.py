@@ -223,9 +223,9 @@ class _RowWriter:
         for column in columns_of(model):
             value = row[column.path]
             if column.field.many_to_many:
-                value = sorted(column.shape.move(self._people_of(column.field, value), self._numbers))
+                value = sorted(column.shape(self._people_of(column.field, value), self._numbers))
             else:
-                value = column.shape.move(value, self._numbers)
+                value = column.shape(value, self._numbers)
             if value != column.default:
                 found[column.key] = value
         if model is Author and found["kind"] == AuthorKind.ANNOTATOR:

@@ -52,7 +52,7 @@ class Command(ProjectCommand):
                 options["leaks"],
             )
             plan = plan_audit(release=release, choices=choices, actor=actor)
-        return {"release": release.number, "made": made} | audit_figures(plan, result_of(plan))
+        return {"release": release.number, "made": made} | audit_figures(result_of(plan))
 
 
 def _release(project: Project, number: int | None) -> Release:

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import ProjectCommand
+from annotations.core.commands import ProjectCommand, add_several
 from annotations.core.services import ServiceError
 from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.exchange.services.writing import check_out
@@ -44,19 +44,14 @@ class Command(ProjectCommand):
             "--policy", required=True, metavar="NAME[:VERSION]",
             help="Short name of a policy, such as mask, safe-harbor, limited, surrogate, hash or remove.",
         )  # fmt: skip
-        parser.add_argument(
-            "--label-kind", action="append", default=[], metavar="LABEL=KIND",
-            help="The kind of identifier of a label that no policy knows yet. Without it, the label is masked. "
-            f"Repeatable. KIND is one of {', '.join(IdentifierType)}.",
-        )  # fmt: skip
+        kinds = f"KIND is one of {', '.join(IdentifierType)}."
+        about = f"The kind of identifier of a label that no policy knows yet. Without it, the label is masked. {kinds}"
+        add_several(parser, "--label-kind", "LABEL=KIND", about)
         parser.add_argument(
             "--surrogates-by", default="", metavar="MODEL",
             help="The language model that makes surrogates, as SERVER/MODEL. Without it, rules make them.",
         )  # fmt: skip
-        parser.add_argument(
-            "--search-run", action="append", default=[], metavar="run:NAME",
-            help="The leak gate also looks for what this run suggested. Repeatable.",
-        )  # fmt: skip
+        add_several(parser, "--search-run", "run:NAME", "The leak gate also looks for what this run suggested.")
         parser.add_argument(
             "--keep-names", action="store_true",
             help="Keep the names of the notes. Without it, each note gets a neutral name such as note-048213377150.",
@@ -65,15 +60,10 @@ class Command(ProjectCommand):
         parser.add_argument("--out", required=True, type=Path, help="New or empty folder, or a .zip to create.")
         parser.add_argument("--format", default="text", choices=RELEASE_FORMATS)
         parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
-        parser.add_argument(
-            "--map-label", action="append", default=[], metavar="LABEL=CODE",
-            help="Write this code for a label of the project. Repeatable; wins over --mapping.",
-        )  # fmt: skip
-        parser.add_argument(
-            "--skip-label", action="append", default=[], metavar="LABEL",
-            help="Write no spans of a label of the project; its text is released as the policy says. Repeatable; wins "
-            "over --mapping.",
-        )  # fmt: skip
+        about = "Write this code for a label of the project, whatever --mapping says."
+        add_several(parser, "--map-label", "LABEL=CODE", about)
+        about = "Write no spans of a label, whatever --mapping says; its text is released as the policy says."
+        add_several(parser, "--skip-label", "LABEL", about)
         parser.add_argument(
             "--decide", choices=[str(answer) for answer in LeakFinding.Answer],
             help="Replace or allow everything that the leak gate finds. Without it, notes with findings are held back.",

@@ -180,6 +180,8 @@ def audit_part(audit: AuditResult | None) -> parts.AuditPart | None:
     return parts.filled(
         parts.AuditPart,
         audit,
+        plan=audit.plan.pk,
+        **{name: getattr(audit.plan, name) for name in ("drawn", "confidence", "target")},
         bound=parts.at_most(audit.bound),
         recall=None if audit.recall is None else parts.at_least(audit.recall),
         auditors=[parts.filled(parts.AuditorRow, one, name=name_of(one.user)) for one in audit.auditors],
