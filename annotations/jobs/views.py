@@ -1,13 +1,11 @@
 """The pages of jobs: the list, one job (page or fragment), and its buttons."""
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 
 from annotations.core.access import Access, Can
-from annotations.core.requests import Request, in_project, paged
-from annotations.core.services import ServiceError
+from annotations.core.requests import Request, error_as_message, in_project, paged
 from annotations.jobs.services import queue
 from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.jobs.services.status import status_of
@@ -39,8 +37,6 @@ def job(request: Request, access: Access, number: int) -> HttpResponse:
 def job_act(request: Request, access: Access, number: int, act: str) -> HttpResponse:
     """Do what a button says. People who may start such a job may also control it."""
     row = job_to_control(access, number)
-    try:
+    with error_as_message(request):
         queue.ACTS[act](row)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("job", access.slug, row.number)

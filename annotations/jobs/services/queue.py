@@ -201,22 +201,16 @@ def continue_with_more(job: Job) -> Job:
     return job
 
 
+_OF_A_RUN: Final = (
+    *("state", "attempt", "done", "error", "result", "cancel_requested", "pause_requested", "pushed_at", "started_at"),
+    *("claimed_at", "claimed_done", "finished_at", "no_help_until"),
+)
+"""What a job that starts again has as if it were new."""
+
+
 def _queue_again(job: Job, states: Iterable[str]) -> bool:
-    again = Job.objects.filter(pk=job.pk, state__in=states).update(
-        state=JobState.QUEUED,
-        attempt=0,
-        done=0,
-        error="",
-        result={},
-        cancel_requested=False,
-        pause_requested=False,
-        pushed_at=None,
-        started_at=None,
-        claimed_at=None,
-        claimed_done=0,
-        finished_at=None,
-        no_help_until=None,
-    )
+    new = Job()
+    again = Job.objects.filter(pk=job.pk, state__in=states).update(**{name: getattr(new, name) for name in _OF_A_RUN})
     if again:
         release(Share.objects.filter(job=job))
         push_on_commit(job.pk)

@@ -14,7 +14,6 @@ from django.views.decorators.cache import never_cache
 from annotations.core.access import Access, Can
 from annotations.core.forms import error_beside
 from annotations.core.requests import FORM, Request, error_as_message, in_project, number, paged, takes_uploads
-from annotations.core.services import ServiceError
 from annotations.models import Document, KnownUploadState, ListedTermKind
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
@@ -154,13 +153,10 @@ def _remove(request: Request, access: Access) -> HttpResponse:
 def _import_terms(request: Request, access: Access) -> HttpResponse:
     form = ListsFileForm(request.POST, request.FILES, auto_id="lists_%s")
     if form.is_valid():
-        try:
-            done = known_services.import_lists(
-                project=access.project, content=form.cleaned_data["file"], actor=access.user
-            )
+        content = form.cleaned_data["file"]
+        with error_beside(form, {"label": "file", "terms": "file"}):
+            done = known_services.import_lists(project=access.project, content=content, actor=access.user)
             return _listed(request, access, done.values())
-        except ServiceError as error:
-            form.add_error("file", str(error))
     return render(request, "release/known/known.html", context_of(request, access, lists_file=form), status=422)
 
 

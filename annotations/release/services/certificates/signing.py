@@ -244,15 +244,8 @@ def _risks(
     everything: bool,
 ) -> list[Risk]:  # fmt: skip
     """The accepted risks with names. A risk that somebody accepted for an earlier certificate keeps that name."""
-    at = signing.at.replace(microsecond=0).isoformat()
-    found, missing = [], 0
-    for risk in _to_accept(release, content):
-        if risk.accepted is not None:
-            found.append(risk.accepted)
-        elif everything or risk.key in accepted:
-            found.append(Risk(text=risk.text, by=signing.by, at=at))
-        else:
-            missing += 1
+    known, earlier = open_risks(content), {risk["text"]: risk for risk in release.risks}
+    missing = 0 if everything else sum(text not in earlier and key_of(text) not in accepted for text in known)
     if missing:
         message = ngettext(
             "%(n)s open risk is not accepted. Read it, and accept it or remove its cause.",
@@ -260,10 +253,8 @@ def _risks(
             missing,
         )
         raise ServiceError(message % {"n": missing}, code="risks")
-    earlier: dict[str, Risk] = {risk["text"]: risk for risk in release.risks}
-    known = {risk["text"] for risk in found}
-    added = [text for text in own if text not in known]
-    return [*found, *(earlier.get(text) or Risk(text=text, by=signing.by, at=at) for text in added)]
+    at = signing.at.replace(microsecond=0).isoformat()
+    return [earlier.get(text) or Risk(text=text, by=signing.by, at=at) for text in dict.fromkeys([*known, *own])]
 
 
 def _same(last: Certificate, content: Content) -> bool:
