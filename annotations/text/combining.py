@@ -261,16 +261,14 @@ def _without_overlaps(spans: Sequence[Span], *, keep_partial: bool) -> list[Span
     for knot in _knots(sorted(spans)):
         taken: list[Span] = []
         for span in sorted(knot, key=_better):
-            if not any(_loses(span, better, keep_partial) for better in taken):
+            if keep_partial:
+                lost = any(better.start <= span.start and span.end <= better.end for better in taken)
+            else:
+                lost = any(overlaps(span, better) for better in taken)
+            if not lost:
                 taken.append(span)
         kept += taken
     return kept
-
-
-def _loses(span: Span, better: Span, keep_partial: bool) -> bool:
-    if keep_partial:
-        return better.start <= span.start and span.end <= better.end
-    return overlaps(span, better)
 
 
 def _better(span: Span) -> tuple[float, int, int, str]:

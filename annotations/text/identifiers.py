@@ -1,25 +1,16 @@
 """What identifiers are, whatever a label set calls them."""
 
-from enum import StrEnum
-from typing import Self
-
-from annotations.text.wording import gettext_noop
+from annotations.text.wording import NamedValue, gettext_noop
 
 
-class IdentifierType(StrEnum):
+class IdentifierType(NamedValue):
     """What an identifier is, whatever a label set calls it.
 
     `words` say it in menus; `example` is an invented identifier, and `surrogate` what could replace that.
     """
 
-    words: str
     example: str
     surrogate: str
-
-    def __new__(cls, value: str, words: str = "", example: str = "", surrogate: str = "") -> Self:
-        kind = str.__new__(cls, value)
-        kind._value_, kind.words, kind.example, kind.surrogate = value, words, example, surrogate
-        return kind
 
     NAME = "name", gettext_noop("Patient or relative"), "Maria Rossi", "Laura Conti"  # patients, relatives, friends
     STAFF = "staff", gettext_noop("Staff member"), "Dr. Adam Wilson", "Dr. Kevin Chang"  # people who treat them

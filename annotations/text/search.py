@@ -27,10 +27,11 @@ from annotations.text.wording import gettext as _
 _ACCENTED = 0x3000
 _SPACE = f"[{''.join(re.escape(ch) for ch in sorted(WHITE_SPACE))}]+"
 # Combining marks of Latin, Greek, Cyrillic, Hebrew and Arabic, and those common to all scripts.
-_MARK = (
-    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
-    r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_MARKS: Final = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
+_MARK: Final = f"[{_MARKS}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +177,7 @@ def _from_space(text: str) -> str:
 # the folded text back to the text. Offsets are code points, end-exclusive.
 
 
-DROPPED: Final = (
-    # Combining marks
-    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
-    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+DROPPED: Final = _MARKS + (
     # Default_Ignorable_Code_Point (UAX 44): the soft hyphen, joiners, marks of direction, fillers, variation selectors
     # and the Arabic tatweel, which only makes a word longer
     "\u0640\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"

@@ -35,13 +35,18 @@ def gettext(sentence: str, *values: object) -> str:
 
 
 class NamedValue(StrEnum):
-    """A stored value and its name for people, `words`, which is translated where it is shown."""
+    """A stored value and its name for people, `words`, which is translated where it is shown.
+
+    A subclass may declare more texts about each value, which follow the words.
+    """
 
     words: str
 
-    def __new__(cls, value: str, words: str = "") -> Self:
+    def __new__(cls, value: str, words: str = "", *more: str) -> Self:
         named = str.__new__(cls, value)
         named._value_, named.words = value, words
+        for name, text in zip(cls.__annotations__, more, strict=False):
+            setattr(named, name, text)
         return named
 
 

@@ -16,7 +16,7 @@ from annotations.release.rules.leaks.shapes import device_addresses, full_dates,
 from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.dates import read_dates
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.release.rules.surrogates.contacts import unreserved
+from annotations.release.rules.surrogates.identifiers import unreserved
 from annotations.text.segments import sentences
 from models_runtime.backends.rules.backend import RulesBackend
 from tests.formats.helpers import WHOLE, read_all

@@ -33,7 +33,7 @@ from annotations.release.rules.redaction.released import (
     piece_around,
     span_to_released,
 )
-from annotations.release.rules.surrogates.contacts import unreserved
+from annotations.release.rules.surrogates.identifiers import unreserved
 from annotations.release.rules.surrogates.writing import staying
 from annotations.release.services.replacing import Original
 from annotations.release.services.sources import ReleasedAnnotations, source_of

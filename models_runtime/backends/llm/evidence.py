@@ -18,8 +18,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.prompts import LabelWord, Shot
 from models_runtime.backends.rules.backend import identifiers, trap_hits
 from models_runtime.backends.rules.gazetteers import NAMES, RuleKind, any_of, label_table, listed, places, word_set
-from models_runtime.backends.rules.names import ALL_GIVEN
-from models_runtime.backends.rules.phrases import is_clinical_word
+from models_runtime.backends.rules.phrases import ALL_GIVEN, is_clinical_word
 from models_runtime.backends.rules.rule import Hit
 
 Families = frozenset[str]

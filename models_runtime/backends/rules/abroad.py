@@ -44,9 +44,8 @@ _STREET_NAME: Final = re.compile(
 def _street(text: str, start: int, end: int) -> Iterator[Found]:
     """`12 bis, rue de la République`, `Rua das Flores, 12`."""
     if name := _STREET_NAME.match(text, end):
-        low = max(0, start - 14)
-        number = _NUMBER_BEFORE.search(text[low:start])
-        yield low + number.start() if number else start, name.end(), RuleKind.STREET
+        number = _NUMBER_BEFORE.search(text, max(0, start - 14), start)
+        yield number.start() if number else start, name.end(), RuleKind.STREET
 
 
 _CAPITALIZED: Final = rf"(?:[{UP}]{LETTER}*[ \-])"
@@ -59,10 +58,9 @@ _HOUSE: Final = re.compile(_NUMBER)
 
 def _ending(text: str, start: int, end: int) -> Iterator[Found]:
     """`Hauptstraße 5a`, `Berliner Str. 12`. The trigger is the number."""
-    low = max(0, start - 48)
-    street, house = _ENDING.search(text[low:start]), _HOUSE.match(text, start)
+    street, house = _ENDING.search(text, max(0, start - 48), start), _HOUSE.match(text, start)
     if street is not None and house is not None:
-        yield low + street.start(), house.end(), RuleKind.STREET
+        yield street.start(), house.end(), RuleKind.STREET
 
 
 _ZIP_BEFORE: Final = re.compile(r"(?:(?P<country>(?<![\w\-])[A-Z]{1,2}-)|(?:\A|[,;(\n]|[0-9][a-z]?)[ ]?)\Z")
@@ -84,10 +82,9 @@ _YEAR_AFTER: Final = re.compile(rf",?\s(?:del?\s)?{YEAR}(?![0-9]|[.,][0-9])")
 
 def _dated(text: str, start: int, end: int) -> Iterator[Found]:
     """`le 12 mars 2019`, `am 3. März`. The trigger is the month."""
-    low = max(0, start - 9)
-    day, year = _DAY_BEFORE.search(text[low:start]), _YEAR_AFTER.match(text, end)
+    day, year = _DAY_BEFORE.search(text, max(0, start - 9), start), _YEAR_AFTER.match(text, end)
     if day is not None:
-        yield low + day.start(), year.end() if year else end, RuleKind.DATE
+        yield day.start(), year.end() if year else end, RuleKind.DATE
 
 
 RULES: Final = (

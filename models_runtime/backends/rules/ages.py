@@ -152,14 +152,14 @@ def _bare(text: str, start: int, end: int) -> Iterator[Found]:
     match = _BARE.match(text, start)
     if match is None:
         return
-    behind = _BARE_BEFORE.search(before(text, start, 32))
-    if not _BARE_AFTER.match(text, end) and not (behind and behind["died"] and _OF_CAUSE.match(text, end)):
+    ends = _BARE_AFTER.match(text, end)
+    behind = _BARE_BEFORE.search(before(text, start, 32)) if ends or _OF_CAUSE.match(text, end) else None
+    if not ends and not (behind and behind["died"]):
         return
     named = _ENGLISH_NAME.search(text[max(0, start - 24) : start]) if text[end : end + 2] == ", " else None
     known = named is not None and named["name"].lower() in _NAMED
     if known or behind:
-        yield start, end, RuleKind.AGE
-        yield start, end, RuleKind.AGE_UNIT
+        yield from _worded(text, start, end)
 
 
 _DECADE: Final = re.compile(
@@ -171,9 +171,7 @@ _DECADE: Final = re.compile(
 def _decade(text: str, start: int, end: int) -> Iterator[Found]:
     """`in her 90s`, `in his late eighties`. The trigger is the last word, or the s after figures."""
     if match := _DECADE.search(before(text, end, 48)):
-        at = end - len(match["decade"])
-        yield at, end, RuleKind.AGE
-        yield at, end, RuleKind.AGE_UNIT
+        yield from _worded(text, end - len(match["decade"]), end)
 
 
 _FIGURES: Final = frozenset(DIGITS[1:4])

@@ -14,19 +14,10 @@ from annotations.text.search import CoveredParts
 from annotations.text.spans import Span
 from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError, StreamingBackend
-from models_runtime.backends.rules.gazetteers import (
-    HOME,
-    MAPPINGS,
-    NAMES,
-    SOFT,
-    VARIANTS,
-    RuleKind,
-    any_of,
-    label_table,
-)
+from models_runtime.backends.rules.gazetteers import HOME, MAPPINGS, NAMES, SOFT, VARIANTS, any_of, label_table
 from models_runtime.backends.rules.phrases import before, words_of
 from models_runtime.backends.rules.reading import Tables, read, tables
-from models_runtime.backends.rules.rule import Hit, Rule, declared, scan, shape
+from models_runtime.backends.rules.rule import Hit, Rule, RuleKind, declared, scan, shape
 
 # Decisions of courts: what stays readable when a decision is published (Salierno et al. 2024, section 3).
 #

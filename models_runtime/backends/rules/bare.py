@@ -4,19 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import (
-    GIVEN_NAMES,
-    RuleKind,
-    any_of,
-    either,
-    listed,
-    open_given,
-    places,
-    word_set,
-)
+from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, any_of, either, listed, open_given, places, word_set
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
-from models_runtime.backends.rules.rule import Finder, Found, Rule, rows, strong
+from models_runtime.backends.rules.rule import Finder, Found, Rule, RuleKind, declarations, strong
 
 _COMMON: Final[frozenset[str]] = frozenset(listed("everyday_names", "eponym_given")).union(
     open_given("es", "it"),
@@ -162,5 +153,5 @@ def aged(expression: str, *, known: bool) -> Finder:
 
 RULES: Final = (
     Rule("name.bare.led", _led, 32, GIVEN, capital=True),
-    *(rule for language, words in rows("given").items() for rule in _given_names(language, **words)),
+    *(rule for language, words in declarations()["given"].items() for rule in _given_names(language, **words)),
 )

@@ -233,12 +233,11 @@ _ENGLISH_MONTHS: Final = frozenset(listed("months")[24:])
 
 def _spoken(text: str, start: int, end: int) -> Iterator[Found]:
     """The day before the month, or in English after it. The trigger is the month."""
-    low = max(0, start - _REACH)
-    before, year = _SPOKEN_BEFORE.search(text[low:start]), _SPOKEN_YEAR_AFTER.match(text, end)
+    before, year = _SPOKEN_BEFORE.search(text, max(0, start - _REACH), start), _SPOKEN_YEAR_AFTER.match(text, end)
     english = text[start:end].lower() in _ENGLISH_MONTHS
     if before is not None:
         if (not english or before["of"] or year) and (not before["figures"] or (year and year["words"])):
-            yield dated(text, low + before.start("day"), year.end() if year else end)
+            yield dated(text, before.start("day"), year.end() if year else end)
     elif english and text[start].isupper() and (after := _SPOKEN_DAY_AFTER.match(text, end)):
         known = after["words"] or after["year"]
         if known or after["the"] or (not after["number"] and text[start:end].lower() != "may"):

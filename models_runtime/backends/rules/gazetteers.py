@@ -105,14 +105,14 @@ _PLACES: Final = {
 GIVEN_NAMES: Final = {"it": "given_it", "es": "given_es", "en": "given_en"}
 
 
-def _words(name: str) -> list[str]:
-    return (_DATA / f"{name}.txt").read_text(encoding="utf-8").split()
+def _text(name: str) -> str:
+    return (_DATA / f"{name}.txt").read_text(encoding="utf-8")
 
 
 @cache
 def word_set(name: str) -> frozenset[str]:
     """The words of a file, lower-cased."""
-    return frozenset(word.lower() for word in _words(name))
+    return frozenset(map(str.lower, _text(name).split()))
 
 
 @cache
@@ -128,8 +128,7 @@ def open_given(*languages: str) -> frozenset[str]:
 
 def phrases(name: str) -> Iterator[str]:
     """The phrases of a file, separated by semicolons."""
-    for line in (_DATA / f"{name}.txt").read_text(encoding="utf-8").split("\n"):
-        yield from (phrase for part in line.split(";") if (phrase := part.strip()))
+    return filter(None, map(str.strip, re.split("[;\n]", _text(name))))
 
 
 @cache

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, word_set
-from models_runtime.backends.rules.phrases import ALL_GIVEN as ALL_GIVEN
 from models_runtime.backends.rules.phrases import (
+    ALL_GIVEN,
     APOSTROPHE,
+    GIVEN_OR_SURNAMES,
     LETTER,
     SMALL_LETTER,
     SPACE,
@@ -19,7 +20,6 @@ from models_runtime.backends.rules.phrases import (
     line_before,
     read_name,
 )
-from models_runtime.backends.rules.phrases import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
 from models_runtime.backends.rules.rule import Finder, Found, Rule, strong, words
 
 _TITLE: Final = f"(?i:{any_of('names.title')})"

@@ -6,28 +6,10 @@ from functools import cache
 from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
-from models_runtime.backends.rules.gazetteers import (
-    RuleKind,
-    alternatives,
-    any_of,
-    either,
-    is_month,
-    listed,
-    places,
-    word_set,
-)
+from models_runtime.backends.rules.gazetteers import alternatives, any_of, either, is_month, listed, places, word_set
 from models_runtime.backends.rules.located import addressed, located
-from models_runtime.backends.rules.phrases import (
-    GIVEN_OR_SURNAMES,
-    LETTER,
-    TOWN,
-    UP,
-    after,
-    before,
-    cut_town,
-    is_service,
-)
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, strong, words
+from models_runtime.backends.rules.phrases import GIVEN_OR_SURNAMES, LETTER, TOWN, UP, before, cut_town, is_service
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, RuleKind, strong, words
 from models_runtime.backends.rules.running import FIELD_OF_WORK
 
 _FIRST: Final = re.compile(rf"{LETTER}+")
@@ -143,7 +125,7 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
                 return
             if is_service(town) or FIELD_OF_WORK.match(town.lower()):  # "call from Pharmacy"
                 return
-        if after(text, at + len(town))[:1] not in ",.":
+        if text[at + len(town) : at + len(town) + 1] not in ",.\n":
             return
     yield at, at + len(town), places().get(town.lower(), (RuleKind.CITY, True))[0]
     more = _BRACKETED.match(text, at + len(town))

@@ -14,17 +14,7 @@ from models_runtime.backends.rules import abroad as other_languages
 from models_runtime.backends.rules import codes, contacts
 from models_runtime.backends.rules.codes import real_date
 from models_runtime.backends.rules.dates import FULL, PART, could_be_part
-from models_runtime.backends.rules.gazetteers import (
-    NAMES,
-    RuleKind,
-    alternatives,
-    any_of,
-    either,
-    is_month,
-    listed,
-    places,
-    word_set,
-)
+from models_runtime.backends.rules.gazetteers import NAMES, RuleKind, any_of, either, is_month, listed, places, word_set
 from models_runtime.backends.rules.phrases import ALL_GIVEN, LETTER, SMALL_LETTER, UP, is_clinical_word, words_of
 from models_runtime.backends.rules.recasing import EVERYDAY, ORDINARY, PARTICLES, VERBS, prose, recased
 from models_runtime.backends.rules.rule import TOKEN, Hit, Rule, Scan, TriggerTable, nothing, resolve_overlaps, scan
@@ -45,7 +35,7 @@ _INITIALS: Final = re.compile(rf"(?<![A-Za-z])(?:[{UP}]\.[ ]?){{1,2}}\Z")
 _LETTERS: Final = re.compile(rf"{LETTER}+")
 _TITLED: Final = re.compile(r"(?<!\w)(?:mrs?|ms|miss|dra?|sra?|srta|sig(?:\.ra)?|dott(?:\.ssa)?|prof)(?:\.[ ]?|[ ])\Z")
 _OPENS: Final = re.compile(r"(?:\A|[.;:!?\n][ ]?)\Z")
-_ACTS: Final = re.compile(rf"['’]s[ ]|[ ](?:{alternatives(VERBS)})(?!{LETTER})")
+_ACTS: Final = re.compile(rf"['’]s[ ]|[ ](?:{either(*VERBS)})(?!{LETTER})")
 _MOST_HOSPITALS: Final = 40
 
 
@@ -80,7 +70,8 @@ def remember(text: str, scanned: Scan, hits: Sequence[Hit]) -> list[Hit]:
 
 def _everyday(text: str, names: set[str], as_names: set[int]) -> set[str]:
     """The names that the note also writes in lower case, except at `as_names`: these are everyday words."""
-    return {t[0] for t in TOKEN.finditer(text) if t[0] in names and t.start() not in as_names} if names else set()
+    written = names.intersection(TOKEN.findall(text)) if names else ()  # seldom any
+    return {t[0] for t in TOKEN.finditer(text) if t[0] in written and t.start() not in as_names} if written else set()
 
 
 def _in_small_letters(text: str, names: dict[str, RuleKind]) -> Iterator[tuple[int, int, RuleKind, Rule]]:

@@ -15,8 +15,7 @@ from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
 from models_runtime.backends.rules.gazetteers import any_of, either, listed, places, word_set
-from models_runtime.backends.rules.names import ALL_GIVEN, GIVEN_OR_SURNAMES
-from models_runtime.backends.rules.phrases import LETTER, is_clinical_word
+from models_runtime.backends.rules.phrases import ALL_GIVEN, GIVEN_OR_SURNAMES, LETTER, is_clinical_word
 
 # Words and expressions for text in lower case, shared by its fields (`lower_fields`) and its prose (`recasing`).
 
@@ -42,8 +41,8 @@ SMALL: Final = PARTICLES.union(
 TITLES: Final = frozenset(listed("lower_titles"))
 
 
-VERBS: Final = listed("en.does", "en.has", "es.does", "es.has", "it.does", "it.has")
-"""Verbs of which persons are subjects."""
+VERBS: Final = ("en.does", "en.has", "es.does", "es.has", "it.does", "it.has")
+"""Groups of verbs of which persons are subjects."""
 
 
 Word = re.Match[str]
@@ -71,7 +70,7 @@ def prose() -> frozenset[str]:
     groups = ("sentence_starts", "statuses", "persons", "relations", "place_prepositions", "months", "weekdays")
     things = ("eponym_heads", "eponym_tails", "eponym_name_tails", "town_tails", "named_after_tails")
     return word_set("not_names").union(
-        listed(*groups), listed("lower_prose", "work_es", "work_it", "work_en"), listed(*things), VERBS
+        listed(*groups), listed("lower_prose", "work_es", "work_it", "work_en"), listed(*things, *VERBS)
     )
 
 
@@ -195,13 +194,9 @@ def recased(text: str) -> str:
     lines = text.split("\n")
     if not any(map(str.islower, lines)):
         return text
-    lower = _in_lower_case(text)
-    return "\n".join(_line(line, lower) if line.islower() else line for line in lines)
-
-
-def _in_lower_case(text: str) -> bool:
     capitals = sum(map(str.isupper, text))
-    return not capitals or capitals <= _FEW * sum(map(str.isalpha, text))
+    lower = not capitals or capitals <= _FEW * sum(map(str.isalpha, text))
+    return "\n".join(_line(line, lower) if line.islower() else line for line in lines)
 
 
 def _line(line: str, lower: bool) -> str:

@@ -12,7 +12,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from models_runtime.backends.rules.gazetteers import RuleKind, groups
+from models_runtime.backends.rules.gazetteers import RuleKind as RuleKind
+from models_runtime.backends.rules.gazetteers import groups
 from models_runtime.backends.rules.phrases import LETTER, UP, before
 
 CODE_TRIGGER: Final = "?code"
@@ -86,14 +87,10 @@ _PROPERTIES: Final = frozenset({"rank", "triggers", "strong", "capital", "langua
 
 
 @cache
-def _tables() -> dict[str, dict[str, dict[str, Any]]]:
+def declarations() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """The tables of `rules.toml`, with their rows by id."""
     text = (Path(__file__).with_name("data") / "rules.toml").read_text(encoding="utf-8")
     return tomllib.loads(text.replace(r"\p{Lu}", UP).replace(r"\p{L}", LETTER))
-
-
-def rows(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """The rows of a table of `rules.toml`, by their ids."""
-    return _tables()[name]
 
 
 def declared(name: str, make: Callable[..., Finder], **common: Any) -> Iterator[Rule]:
@@ -101,7 +98,7 @@ def declared(name: str, make: Callable[..., Finder], **common: Any) -> Iterator[
 
     `common`: the properties that the rules of the table share.
     """
-    for id, row in rows(name).items():
+    for id, row in declarations()[name].items():
         given = {key: RuleKind(row[key]) if key == "kind" else row[key] for key in row if key not in _PROPERTIES}
         yield Rule(id, make(**given), **common | {key: row[key] for key in row if key in _PROPERTIES})
 

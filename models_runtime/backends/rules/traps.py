@@ -4,18 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import (
-    RuleKind,
-    alternatives,
-    any_of,
-    either,
-    listed,
-    phrases,
-    places,
-    word_set,
-)
+from models_runtime.backends.rules.gazetteers import alternatives, any_of, either, listed, phrases, places, word_set
 from models_runtime.backends.rules.phrases import LETTER, UP, before
-from models_runtime.backends.rules.rule import Found, Rule
+from models_runtime.backends.rules.rule import Found, Rule, RuleKind
 
 _HEADED: Final = re.compile(
     rf"(?:[ ](?:[A-D]|[IVX]{{1,4}}[AaBb]?|[0-9]))?[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|positivo|"

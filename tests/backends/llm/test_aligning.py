@@ -12,8 +12,7 @@ from models_runtime.backends.llm.evidence import FAMILIES, families_of
 from models_runtime.backends.llm.extracting import mask
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.rules.gazetteers import word_set
-from models_runtime.backends.rules.names import ALL_GIVEN
-from models_runtime.backends.rules.phrases import is_clinical_word
+from models_runtime.backends.rules.phrases import ALL_GIVEN, is_clinical_word
 from tests.backends.llm.scripted import spanned
 from tests.timing import takes_at_most
 

@@ -10,8 +10,8 @@ from itertools import accumulate
 from typing import Final
 
 from annotations.release.rules.known.person import telephone_forms
-from annotations.release.rules.leaks.needles import Needle, Sought
-from annotations.release.rules.redaction.policy import CODES, TELEPHONES, IdentifierType
+from annotations.release.rules.leaks.needles import WHOLE_ONLY, Needle, Sought
+from annotations.release.rules.redaction.policy import CODES, TELEPHONES
 from annotations.text.search import WORD, folded
 
 LEAST_DIGITS: Final = 7
@@ -28,7 +28,6 @@ _LETTERS_AFTER: Final = re.compile(rf"{_BETWEEN}{{0,2}}([^\W\d_]{{1,4}})(?![^\W\
 _NO_DIGITS: Final = bytes(set(range(128)) - set(b"0123456789"))
 _REACH: Final = 7
 _AS_DIGITS: Final = str.maketrans("oilsb", "01158")
-_DATED: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def numbers_of(needle: Needle) -> Iterator[Number]:
     """The long numbers in a needle; a telephone number also without and with the prefix of its country."""
     text = needle.text
     least = LEAST_IN_CODES if needle.kind in CODES else LEAST_DIGITS
-    if len(text) < least or needle.kind in _DATED or text.isalpha() or _digits_in(text) < least:
+    if len(text) < least or needle.kind in WHOLE_ONLY or text.isalpha() or _digits_in(text) < least:
         return
     plain = folded(text)
     whole = sum(map(len, WORD.findall(plain)))

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from annotations.release.rules.known.reading import ALWAYS_CAPITAL, CUES, FoldedText, lone_capital
-from annotations.release.rules.leaks.digits import Number, Numbers, Place, numbers_of
+from annotations.release.rules.leaks.digits import Numbers, Place, numbers_of
 from annotations.release.rules.leaks.encoded import DecodedText, is_encoded
 from annotations.release.rules.leaks.needles import LOCATIONS, PART_LETTERS, Needle, Sought, is_part, is_short_name
 from annotations.release.rules.leaks.prepared import PreparedNeedles, Strings, Worded
@@ -115,7 +115,8 @@ class Gate:
         numbers = Numbers()
         for needle in needles:
             for number in numbers_of(needle):
-                self._add_number(numbers, number, needle)
+                stays = not self._allowed_numbers.isdisjoint((number.digits, number.compact))
+                numbers.add(number, needle, ALLOWED if stays else "")
         return PreparedNeedles(needles, numbers, self._strings_of, self.exception_of)
 
     def _strings_of(self, word: str, needles: Iterable[Worded]) -> Strings:
@@ -135,10 +136,6 @@ class Gate:
         entry = alike.setdefault(part, Sought(found, part, exception))
         entry.exception = entry.exception and exception
         entry.add(needle)
-
-    def _add_number(self, numbers: Numbers, number: Number, needle: Needle) -> None:
-        stays = number.digits in self._allowed_numbers or number.compact in self._allowed_numbers
-        numbers.add(number, needle, ALLOWED if stays else "")
 
     def exception_of(self, needle: Needle) -> str:
         """The exception that lets this string stay wherever it occurs; empty if there is none."""

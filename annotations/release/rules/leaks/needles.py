@@ -6,17 +6,18 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from annotations.release.rules.known.reading import CUES, PARTICLES
-from annotations.release.rules.redaction import policy as policy_rules
+from annotations.release.rules.redaction.policy import CODES, INSTITUTIONS, PEOPLE, PLACES, Action, Policy
+from annotations.text.identifiers import IdentifierType
 from annotations.text.search import WORD, FoldableText, folded, words
 from annotations.text.spans import Span
 
 PART_LETTERS: Final = 4
 """The fewest letters of a part of an identifier that is sought by itself."""
 
-WHOLE_ONLY: Final = frozenset({policy_rules.IdentifierType.DATE, policy_rules.IdentifierType.AGE})
+WHOLE_ONLY: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
 """Kinds that are sought only as a whole."""
 _PART_DIGITS: Final = 5
-LOCATIONS: Final = policy_rules.INSTITUTIONS | policy_rules.PLACES - {policy_rules.IdentifierType.ZIP}
+LOCATIONS: Final = INSTITUTIONS | PLACES - {IdentifierType.ZIP}
 """Kinds of names of places and institutions."""
 # The number last, or first and then up to a comma.
 _STREET: Final = re.compile(r"[^\d]{3,}\d+(?=[^\w.])|\d+\w? [^,;]+(?=[,;])")
@@ -31,25 +32,25 @@ class Needle(NamedTuple):
 
     text: str
     label: str
-    kind: policy_rules.IdentifierType
+    kind: IdentifierType
     source: object = None
     note: int | None = None
 
 
-def needles_of(text: str, spans: Iterable[Span], policy: policy_rules.Policy, note: int | None = None) -> list[Needle]:
+def needles_of(text: str, spans: Iterable[Span], policy: Policy, note: int | None = None) -> list[Needle]:
     """The labeled strings of a note that the policy doesn't keep. `source` is the bounds of the span in the note."""
     rules = policy.rules
     return [
         Needle(written, span.label, rules[span.label].kind, (span.start, span.end), note)
         for span in spans
-        if rules[span.label].action is not policy_rules.Action.KEEP
+        if rules[span.label].action is not Action.KEEP
         for written in _written(text[span.start : span.end], rules[span.label].kind)
     ]
 
 
-def _written(text: str, kind: policy_rules.IdentifierType) -> list[str]:
+def _written(text: str, kind: IdentifierType) -> list[str]:
     """The string, and the street with its number alone of an address that goes on: “Calle Mayor 15, 3º B”."""
-    street = _STREET.match(text) if kind is policy_rules.IdentifierType.STREET else None
+    street = _STREET.match(text) if kind is IdentifierType.STREET else None
     return [text, street[0]] if street else [text]
 
 
@@ -97,9 +98,7 @@ class Sought:
 
     @cached_property
     def date_texts(self) -> frozenset[str]:
-        return frozenset(
-            needle.text for needle in self._needles.values() if needle.kind is policy_rules.IdentifierType.DATE
-        )
+        return frozenset(needle.text for needle in self._needles.values() if needle.kind is IdentifierType.DATE)
 
     @cached_property
     def is_capitalized_place(self) -> bool:
@@ -112,14 +111,12 @@ class Sought:
 def is_part(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
     """Whether a word of a needle with these words is a part that is sought by itself: 448172 of A-448172, too."""
     long = len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in WHOLE_ONLY
-    return len(found) > 1 and (
-        long or (len(word) >= _PART_DIGITS and word.isdigit() and needle.kind in policy_rules.CODES)
-    )
+    return len(found) > 1 and (long or (len(word) >= _PART_DIGITS and word.isdigit() and needle.kind in CODES))
 
 
 def is_short_name(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
     """Whether a word of a person's name is too short to be sought anywhere but where a name stands: Gil, Lee."""
-    short = len(found) > 1 and 1 < len(word) < PART_LETTERS and word.isalpha() and needle.kind in policy_rules.PEOPLE
+    short = len(found) > 1 and 1 < len(word) < PART_LETTERS and word.isalpha() and needle.kind in PEOPLE
     return short and word not in CUES and word not in PARTICLES
 
 

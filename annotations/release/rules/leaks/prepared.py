@@ -147,9 +147,8 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 # As which letter each digit reads. I and l are one letter here, since 1 may be both.
 _READS_AS: Final = {"0": "o", "1": "i", "l": "i", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b", "9": "g"}
 _AS_LETTERS: Final = bytes(
-    ord(_READS_AS.get(chr(code), chr(code) if chr(code).isalpha() else " ")) for code in range(128)
+    ord(_READS_AS.get(chr(code), chr(code) if code < 128 and chr(code).isalpha() else " ")) for code in range(256)
 )
-_AS_LETTERS_TABLE: Final = _AS_LETTERS + b" " * 128
 _FORMS: Final = {
     letter: f"[{letter}{''.join(sign for sign, read in _READS_AS.items() if read == letter)}]"
     for letter in _READS_AS.values()
@@ -204,7 +203,7 @@ class MisspellingSearch:
 
 
 def _read(text: str) -> str:
-    return text.encode("ascii", "replace").translate(_AS_LETTERS_TABLE).decode()
+    return text.encode("ascii", "replace").translate(_AS_LETTERS).decode()
 
 
 # Dates by their value: a labeled 12/03/2021 is also 2021-03-12 and 12 March 2021. They have day, month and year.

@@ -379,7 +379,7 @@ def _weekday(match: re.Match[str], writing: DateStyle) -> DateMention:
     def edits(move: calendars.Move) -> list[Edit]:
         return [(*match.span("weekday"), calendars.weekday_like(match["weekday"], move.days, writing.language))]
 
-    return DateMention(match.start(), match.end(), edits)
+    return DateMention(*match.span(), edits)
 
 
 _READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], DateStyle], DateMention | None]]]] = (

@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -108,8 +109,7 @@ def region_of(text: str, language: str) -> str | None:
     A place that only one country's list has is found in notes of every language; one that several have, in the list of
     the note's language.
     """
-    name = words(text)
-    found = {country: table[name] for country, table in _tables().items() if name in table}
+    found = _regions().get(words(text), {})
     if not found and "," in text:  # "Boston, MA"
         rest = [region_of(part, language) for part in text.split(",")]
         known = {region for region in rest if region}
@@ -131,16 +131,13 @@ def short_zip(text: str, language: str) -> str | None:
 
 
 @cache
-def _tables() -> dict[str, dict[tuple[str, ...], str]]:
-    """By country: the region of each place, by the folded words of the place."""
-    return {country: _table(country) for country in _COUNTRY_OF.values()}
-
-
-def _table(country: str) -> dict[tuple[str, ...], str]:
-    table: dict[tuple[str, ...], str] = {}
-    for line in lines_of(Path(__file__).parent / "data" / f"regions_{country}.txt"):
-        names, _, places = line.partition("=")
-        region, *others = names.split("|")
-        for place in (*places.split(";"), region, *others):
-            table[words(place)] = region
-    return table
+def _regions() -> Mapping[tuple[str, ...], dict[str, str]]:
+    """The region of each place by country, by the folded words of the place."""
+    found: defaultdict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
+    for country in _COUNTRY_OF.values():
+        for line in lines_of(Path(__file__).parent / "data" / f"regions_{country}.txt"):
+            names, _, places = line.partition("=")
+            region, *others = names.split("|")
+            for place in (*places.split(";"), region, *others):
+                found[words(place)][country] = region
+    return found

@@ -3,14 +3,13 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
 from annotations.text.identifiers import IdentifierType as IdentifierType
 from annotations.text.identifiers import IdentifierType as Kind
-from annotations.text.wording import WordedError, gettext_noop
+from annotations.text.wording import NamedValue, WordedError, gettext_noop
 from annotations.text.wording import gettext as _
 
 PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
@@ -33,9 +32,7 @@ _COARSER: Final[Mapping[IdentifierType, Sequence[IdentifierType]]] = {
     Kind.STAFF: (Kind.NAME,),
     Kind.HOSPITAL: (Kind.ORGANIZATION, Kind.LOCATION),
     Kind.ORGANIZATION: (Kind.HOSPITAL, Kind.LOCATION),
-    Kind.STREET: (Kind.LOCATION,),
-    Kind.ZIP: (Kind.LOCATION,),
-    Kind.CITY: (Kind.LOCATION,),
+    **dict.fromkeys((Kind.STREET, Kind.ZIP, Kind.CITY), (Kind.LOCATION,)),
     Kind.FAX: (Kind.PHONE,),
     Kind.USERNAME: (Kind.ID,),
     **dict.fromkeys(CODES - {Kind.ID}, (Kind.ID, Kind.OTHER)),
@@ -64,16 +61,10 @@ def _shipped() -> dict[str, dict[str, IdentifierType]]:
     return {key: {code: IdentifierType(kind) for code, kind in kinds.items()} for key, kinds in found.items()}
 
 
-class Action(StrEnum):
+class Action(NamedValue):
     """What a release does with the spans of a label: `words` in menus, `done` of a stretch."""
 
-    words: str
     done: str
-
-    def __new__(cls, value: str, words: str = "", done: str = "") -> Self:
-        action = str.__new__(cls, value)
-        action._value_, action.words, action.done = value, words, done
-        return action
 
     KEEP = "keep", gettext_noop("Keep"), gettext_noop("kept")
     MASK = "mask", gettext_noop("Mask"), gettext_noop("masked")

@@ -10,19 +10,10 @@ from operator import itemgetter
 from typing import Final
 
 from annotations.release.rules.redaction.policy import CODES, INSTITUTIONS, PEOPLE, TELEPHONES, IdentifierType
-from annotations.release.rules.surrogates.contacts import national
+from annotations.release.rules.surrogates import people
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.gazetteers import kept, known_language, names_of
-from annotations.release.rules.surrogates.people import (
-    FAMILY,
-    GIVEN,
-    NamedPerson,
-    field_of,
-    fullest,
-    initials_match,
-    read_person,
-    title_before,
-)
+from annotations.release.rules.surrogates.identifiers import national
 from annotations.release.rules.surrogates.pipeline import SHARED, Cluster, IndexedEntity, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.templates import acronym_of, distinctive
 
@@ -36,7 +27,7 @@ _ZIP_PLUS_4: Final = re.compile(r"(\d{5})[-\s]?\d{4}")
 _NEAR: Final = 120  # code points between the fields "Nombre" and "Apellidos"
 
 
-_NamedMention = tuple[MentionInNote, NamedPerson]
+_NamedMention = tuple[MentionInNote, people.NamedPerson]
 """A mention of a person, and the name in it."""
 
 
@@ -52,26 +43,26 @@ class _Group:
     def add(self, named: Iterable[_NamedMention]) -> None:
         for mention, name in named:
             self.mentions.append(mention)
-            self.person = fullest([self.person, name])
+            self.person = people.fullest([self.person, name])
             if mention.kind == IdentifierType.STAFF:
                 self.kind = IdentifierType.STAFF
 
 
-def read(mention: MentionInNote, language: str) -> NamedPerson:
+def read(mention: MentionInNote, language: str) -> people.NamedPerson:
     """The name in a mention of a person, with what the text before it says of it: a field's name, or a title."""
     return _read(mention.text, mention.before, language)
 
 
 @lru_cache(maxsize=1 << 12)
-def _read(text: str, before: str, language: str) -> NamedPerson:
-    title = title_before(before)
-    name = read_person(text, language, field_of(before), title is not None)
+def _read(text: str, before: str, language: str) -> people.NamedPerson:
+    title = people.title_before(before)
+    name = people.read_person(text, language, people.field_of(before), title is not None)
     if title and not name.gender:
-        return NamedPerson(name.parts, name.given, name.family, title)
+        return people.NamedPerson(name.parts, name.given, name.family, title)
     return name
 
 
-def readings(mentions: Iterable[MentionInNote], language: str) -> list[NamedPerson]:
+def readings(mentions: Iterable[MentionInNote], language: str) -> list[people.NamedPerson]:
     """The name in each mention; a word that stands alone is the same part of a name in all of them.
 
     It is a given name if it is one in a full name, else a surname if it is one anywhere, as "Mr Robert" says.
@@ -125,9 +116,9 @@ def clusters_of(mentions: Sequence[MentionInNote], language: str) -> list[Cluste
     and given names must agree in gender. Full names that differ in a given name or a surname are different people, so
     that relatives with one surname stay apart.
     """
-    people = sorted((m for m in mentions if m.kind in PEOPLE), key=_place)
+    persons = sorted((m for m in mentions if m.kind in PEOPLE), key=_place)
     clusters = [
-        Cluster(group.kind, language, tuple(sorted(group.mentions, key=_place))) for group in _people(people, language)
+        Cluster(group.kind, language, tuple(sorted(group.mentions, key=_place))) for group in _people(persons, language)
     ]
     clusters += _institutions([one for one in mentions if one.kind in INSTITUTIONS], language)
     equal: dict[tuple[IdentifierType, str], list[MentionInNote]] = defaultdict(list)
@@ -173,7 +164,8 @@ def _people(mentions: Sequence[MentionInNote], language: str) -> list[_Group]:
     paired: set[int] = set()
     for at, (one, other) in enumerate(pairwise(mentions)):  # "Nombre: Ana. Apellidos: Ruiz Gil."
         near = one.note == other.note and other.start - one.end <= _NEAR and one.kind == other.kind
-        if near and at not in paired and {field_of(one.before), field_of(other.before)} == {GIVEN, FAMILY}:
+        free = near and at not in paired
+        if free and {people.field_of(each.before) for each in (one, other)} == {people.GIVEN, people.FAMILY}:
             _join(groups, named[at : at + 2])
             paired |= {at, at + 1}
     rest = [each for at, each in enumerate(named) if at not in paired]
@@ -186,7 +178,7 @@ def _people(mentions: Sequence[MentionInNote], language: str) -> list[_Group]:
     return groups
 
 
-def _is_full(name: NamedPerson) -> bool:
+def _is_full(name: people.NamedPerson) -> bool:
     return any(len(word) > 1 for word in name.given) and any(len(word) > 1 for word in name.family)
 
 
@@ -202,7 +194,7 @@ def _join(groups: list[_Group], named: Sequence[_NamedMention]) -> None:
         groups.append(new)
 
 
-def _join_part(groups: list[_Group], mention: MentionInNote, name: NamedPerson) -> None:
+def _join_part(groups: list[_Group], mention: MentionInNote, name: people.NamedPerson) -> None:
     """Join a surname, a given name or initials to a person, or start a group."""
     fitting = [group for group in groups if group.kind == mention.kind and same_person(group.person, name)]
     if len(fitting) > 1:
@@ -219,7 +211,7 @@ def _join_part(groups: list[_Group], mention: MentionInNote, name: NamedPerson) 
         groups.append(_Group([(mention, name)]))
 
 
-def same_person(one: NamedPerson, other: NamedPerson) -> bool:
+def same_person(one: people.NamedPerson, other: people.NamedPerson) -> bool:
     """Whether two names may be one person's: they share a word or initial, and nothing in them differs."""
     if one.gender and other.gender and one.gender != other.gender:
         return False
@@ -227,7 +219,7 @@ def same_person(one: NamedPerson, other: NamedPerson) -> bool:
     for ours, theirs in ((one.given, other.given), (one.family, other.family)):
         shorter, longer = sorted((ours, theirs), key=len)
         if shorter:
-            if not initials_match(shorter, longer):
+            if not people.initials_match(shorter, longer):
                 return False
             shared = True
     return shared
@@ -260,9 +252,9 @@ def _institutions(mentions: Iterable[MentionInNote], language: str) -> list[Clus
 _HIDDEN: Final = frozenset({"gender", "area"})
 
 
-def person_of(cluster: Cluster) -> NamedPerson:
+def person_of(cluster: Cluster) -> people.NamedPerson:
     """The full name of a cluster of people."""
-    return fullest(readings(cluster.mentions, cluster.language))
+    return people.fullest(readings(cluster.mentions, cluster.language))
 
 
 def identities(cluster: Cluster) -> list[str]:
@@ -316,10 +308,10 @@ def _keys(kind: IdentifierType, text: str, language: str) -> list[str]:
     return [key for key in keys if key]
 
 
-def _fits(person: NamedPerson, cluster: Cluster, entity: IndexedEntity) -> bool:
+def _fits(person: people.NamedPerson, cluster: Cluster, entity: IndexedEntity) -> bool:
     names = readings(cluster.mentions, cluster.language)  # a form's fields count
     here = {mention.text: name for mention, name in zip(cluster.mentions, names, strict=True)}
-    theirs = fullest(here.get(form) or read_person(form, cluster.language) for form in entity.forms)
+    theirs = people.fullest(here.get(form) or people.read_person(form, cluster.language) for form in entity.forms)
     gender = entity.surrogate.parts.get("gender", "")
     if person.gender and gender and gender != person.gender:
         return False

@@ -87,11 +87,10 @@ def names_of(language: str) -> NamePool:
     """The names of a language (es, it, en)."""
     common = word_groups("common_names.txt")
     providers = [provider("person", locale) for locale in _PROVIDERS[language]]
-    men = _single(name for provider in providers for name in provider.first_names_male)
-    women = _single(name for provider in providers for name in provider.first_names_female)
     given: dict[str, KnownName] = {}
-    for gender, listed in (("m", men), ("f", women)):
-        usual = common[f"{language} {'male' if gender == 'm' else 'female'}"]
+    for gender, sex in (("m", "male"), ("f", "female")):
+        usual = common[f"{language} {sex}"]
+        listed = _single(name for provider in providers for name in getattr(provider, f"first_names_{sex}"))
         often = {folded(name) for name in usual}
         for name in [*usual, *listed]:
             key = folded(name)

@@ -8,9 +8,8 @@ from typing import Final
 
 from annotations.release.rules.redaction.policy import PEOPLE
 from annotations.release.rules.surrogates.clustering import NUMBERS, person_of, without_caption
-from annotations.release.rules.surrogates.contacts import example_domain, new_ip, new_phone
 from annotations.release.rules.surrogates.folding import digits, folded, plain, scrambled_digits
-from annotations.release.rules.surrogates.identifiers import new_number
+from annotations.release.rules.surrogates.identifiers import example_domain, new_ip, new_number, new_phone
 from annotations.release.rules.surrogates.new_words import TRIES, SurrogateDraft, new_template
 from annotations.release.rules.surrogates.people import NamedPerson, fullest, read_person
 from annotations.release.rules.surrogates.pipeline import Around, Cluster, Surrogate

@@ -93,7 +93,9 @@ def preserves(row: ReplacedMention) -> bool:
     if differs and len(compact(mention.text)) > 1:
         return False
     if mention.kind in PEOPLE:
-        return _same_shape(mention, new, row)
+        name, gender = read(mention, row.language), row.surrogate.parts.get("gender", "")
+        agrees = not (name.gender and gender) or name.gender == gender
+        return agrees and _framed(mention.text, new, [(part.start, part.end) for part in name.parts])
     if mention.kind is IdentifierType.PROFESSION:
         field = field_of_work(mention.text, row.language)
         return field is not None and field == field_of_work(new, row.language)
@@ -103,15 +105,6 @@ def preserves(row: ReplacedMention) -> bool:
     if "@" in mention.text:
         return new.count("@") == mention.text.count("@")
     return True
-
-
-def _same_shape(mention: MentionInNote, new: str, row: ReplacedMention) -> bool:
-    """Whether titles, particles and punctuation of a name are kept, and its gender."""
-    old = read(mention, row.language)
-    gender = row.surrogate.parts.get("gender", "")
-    if old.gender and gender and old.gender != gender:
-        return False
-    return _framed(mention.text, new, [(part.start, part.end) for part in old.parts])
 
 
 def _framed(old: str, new: str, replaced: Sequence[tuple[int, int]]) -> bool:

@@ -6,29 +6,23 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
+from annotations.release.rules.surrogates import gazetteers
 from annotations.release.rules.surrogates.folding import LONGEST, accented, folded
-from annotations.release.rules.surrogates.gazetteers import (
-    LANGUAGES,
-    NamePool,
-    kept,
-    known_language,
-    names_of,
-    nicknames,
-    word_groups,
-)
 
 GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL = "given", "family", "given initial", "family initial"
 
-_TITLES: Final = {gender: word_groups("kept_words.txt")[f"title {gender}".strip()] for gender in ("m", "f", "")}
+_TITLES: Final = {
+    gender: gazetteers.word_groups("kept_words.txt")[f"title {gender}".strip()] for gender in ("m", "f", "")
+}
 _TITLE: Final = {folded(word).replace(" ", ""): gender for gender, words in _TITLES.items() for word in words}
 _GIVEN_TITLES: Final = frozenset({"don", "dona", "dn", "dna", "d", "da"})
 """Titles that stand before given names. "M.ª", short for María, stays like a title."""
 _NAMES_IN_ENGLISH: Final = frozenset({"don", "dona", "hon", "lic", "md", "med", "mir", "np", "pa", "rn", "sig"})
 """Titles only in capitals or with a period, where English is written: not in "Don Brown", "Md Rahman"."""
-_VIETNAMESE: Final = kept("vietnamese")
+_VIETNAMESE: Final = gazetteers.kept("vietnamese")
 """Surnames beside which Le and Van are names, not particles."""
-_PARTICLES: Final = kept("particle")
-_DEVOTIONS: Final = kept("devotional")
+_PARTICLES: Final = gazetteers.kept("particle")
+_DEVOTIONS: Final = gazetteers.kept("devotional")
 _TOKEN: Final = re.compile(
     r"(?:(?:dott|prof)\.(?:ssa|sa)\b|sig\.ra\b|m\.?ª|m\.a\b|dª|[^\W\d_]+(?:['’´`][^\W\d_]+)*)(\.?)", re.IGNORECASE
 )
@@ -111,7 +105,7 @@ def read_person(text: str, language: str, where: str = "", titled: bool = False)
     """
     if len(text) > LONGEST:
         return NamedPerson((), (), ())
-    lists = names_of(known_language(language))
+    lists = gazetteers.names_of(gazetteers.known_language(language))
     words = _words(text, language)
     cores = [word for word in words if word.what in ("word", "initial")]
     split, reverse = _split(text, words, cores, where, titled, language)
@@ -134,14 +128,14 @@ def read_person(text: str, language: str, where: str = "", titled: bool = False)
     return NamedPerson(tuple(parts), tuple(given), tuple(family), gender)
 
 
-def _listed(key: str, lists: NamePool) -> bool:
+def _listed(key: str, lists: gazetteers.NamePool) -> bool:
     return key in lists.given or key in lists.surnames
 
 
 def _words(text: str, language: str) -> list[_Word]:
     out: list[_Word] = []
     matches = list(_TOKEN.finditer(text))
-    lists = names_of(known_language(language))
+    lists = gazetteers.names_of(gazetteers.known_language(language))
     spaced = {at: found for found in _LETTER_SPACED.finditer(text) for at in range(*found.span())}
     alone = len(matches) == 1
     vietnamese = bool(_VIETNAMESE & {folded(match.group(0)) for match in matches})
@@ -161,7 +155,7 @@ def _words(text: str, language: str) -> list[_Word]:
         last = number == len(matches) - 1
         following = "" if last else folded(matches[number + 1].group(0))
         short = key in ("ma", "da") and raw.isalpha() and "ª" not in raw  # "Ma" is a surname, "M.ª" is María
-        if first and known_language(language) == "en" and key in _NAMES_IN_ENGLISH and not match.group(1):
+        if first and gazetteers.known_language(language) == "en" and key in _NAMES_IN_ENGLISH and not match.group(1):
             short = short or raw != raw.upper() or text.isupper()
         if key in _TITLE and not short and (first or len(key) < 4) and not (first and last):
             what = "title"
@@ -195,11 +189,11 @@ def _split(
     first = sum(word.start < comma for word in cores)
     if 0 < first < count:
         return first, True
-    lists = names_of(known_language(language))
+    lists = gazetteers.names_of(gazetteers.known_language(language))
     before_name = [word.key for word in words if word.what == "title"]
 
     def given(at: int) -> bool:
-        return cores[at].what == "initial" or cores[at].key in lists.given or cores[at].key in nicknames()
+        return cores[at].what == "initial" or cores[at].key in lists.given or cores[at].key in gazetteers.nicknames()
 
     def surname(at: int) -> bool:
         return cores[at].key in lists.surnames
@@ -233,13 +227,13 @@ def _single(word: _Word, before: Sequence[str], titled: bool, language: str) -> 
     """Whether a single word is a given name (1) or a surname (0)."""
     if word.what == "initial":
         return 1
-    lists = names_of(known_language(language))
+    lists = gazetteers.names_of(gazetteers.known_language(language))
     known, surname = lists.given.get(word.key), lists.surnames.get(word.key)
     if before or titled:
         return int(known is not None and bool(before) and before[0] in _GIVEN_TITLES)
     if known is not None and surname is not None:
         return int(surname.band >= known.band)
-    return int(known is not None or word.key in nicknames())
+    return int(known is not None or word.key in gazetteers.nicknames())
 
 
 def initials_match(shorter: Sequence[str], longer: Sequence[str]) -> bool:
@@ -257,7 +251,8 @@ def initials_match(shorter: Sequence[str], longer: Sequence[str]) -> bool:
 @lru_cache(maxsize=1 << 12)
 def singular(word: str) -> str:
     """A folded surname without the s of "the Bakers"; a name of the lists, such as "Roberts", stays as it is."""
-    if len(word) < 5 or not word.endswith("s") or any(_listed(word, names_of(each)) for each in LANGUAGES):
+    lists = map(gazetteers.names_of, gazetteers.LANGUAGES)
+    if len(word) < 5 or not word.endswith("s") or any(_listed(word, names) for names in lists):
         return word
     return word[:-1]
 
@@ -268,7 +263,7 @@ def same_word(one: str, other: str) -> bool:
         return True
     if len(one) == 1 or len(other) == 1:
         return one[:1] == other[:1]
-    short = nicknames()
+    short = gazetteers.nicknames()
     return other in short.get(one, ()) or one in short.get(other, ())
 
 

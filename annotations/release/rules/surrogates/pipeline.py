@@ -7,6 +7,7 @@ language model can take each one's place. The index, which retrieves and stores,
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from annotations.release.rules.redaction.policy import DESCRIPTIONS, INSTITUTIONS, PLACES, IdentifierType
@@ -34,18 +35,18 @@ def longest_first(texts: Collection[str]) -> list[str]:
     return sorted(texts, key=lambda text: (-len(text), text)) if len(texts) > 1 else list(texts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cluster:
     """All mentions of one entity by one patient's notes. `language` is that of most of the notes."""
 
     kind: IdentifierType
     language: str
     mentions: Sequence[MentionInNote]
-    forms: list[str] = field(init=False, compare=False, repr=False)
-    """The distinct texts, longest first."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "forms", longest_first({mention.text for mention in self.mentions}))
+    @cached_property
+    def forms(self) -> list[str]:
+        """The distinct texts, longest first."""
+        return longest_first({mention.text for mention in self.mentions})
 
 
 @dataclass(frozen=True, slots=True)

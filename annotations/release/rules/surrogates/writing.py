@@ -4,21 +4,15 @@ import random
 import re
 from typing import Final
 
-from annotations.release.rules.redaction.policy import (
-    DESCRIPTIONS,
-    INSTITUTIONS,
-    PEOPLE,
-    PLACES,
-    TELEPHONES,
-    IdentifierType,
-)
+from annotations.release.rules.redaction.policy import DESCRIPTIONS, INSTITUTIONS, PEOPLE, PLACES, TELEPHONES
 from annotations.release.rules.surrogates import people
 from annotations.release.rules.surrogates.clustering import NUMBERS, person_of, read, without_caption, written_together
-from annotations.release.rules.surrogates.contacts import pour_phone
 from annotations.release.rules.surrogates.folding import accented, cased, compact, folded, plain, pour
 from annotations.release.rules.surrogates.gazetteers import NamePool, kept, known_language, names_of
+from annotations.release.rules.surrogates.identifiers import pour_phone
 from annotations.release.rules.surrogates.pipeline import Cluster, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.templates import acronym_of, is_acronym, slots
+from annotations.text.identifiers import IdentifierType
 from annotations.text.spans import replaced
 
 TEMPLATES: Final = INSTITUTIONS | PLACES | {IdentifierType.PROFESSION}

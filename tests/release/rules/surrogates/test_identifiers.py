@@ -13,8 +13,8 @@ from stdnum.gb import nhs
 from stdnum.it import codicefiscale
 
 from annotations.release.rules.surrogates import identifiers
-from annotations.release.rules.surrogates.contacts import example_domain, new_ip, new_phone
 from annotations.release.rules.surrogates.folding import compact, pour
+from annotations.release.rules.surrogates.identifiers import example_domain, new_ip, new_phone
 
 
 def new(text: str, kind: str = "national id", language: str = "es", seed: int = 3) -> str:

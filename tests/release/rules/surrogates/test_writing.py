@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.release.rules.redaction.policy import IdentifierType as Kind
-from annotations.release.rules.surrogates.contacts import unreserved
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.gazetteers import names_of
 from annotations.release.rules.surrogates.generating import generate
+from annotations.release.rules.surrogates.identifiers import unreserved
 from annotations.release.rules.surrogates.measures import ReplacedMention, measure, preserves
 from annotations.release.rules.surrogates.pipeline import Around, MentionInNote, Surrogate
 from annotations.release.rules.surrogates.writing import Writer
