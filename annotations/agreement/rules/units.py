@@ -8,13 +8,13 @@ pattern of values occurs (see `counting`).
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
-from operator import itemgetter
+from functools import cache
+from itertools import pairwise, repeat
 
 from annotations.agreement.rules.disagreement import Location, Version, attributes_in, locations
-from annotations.text.bio import OUTSIDE, Precedence
+from annotations.text.bio import OUTSIDE, Precedence, encode_tokens
 from annotations.text.matching import match
-from annotations.text.spans import Bounds, Span, Token, Tokenizer, covered, overlaps, split_at, tokenize
+from annotations.text.spans import Bounds, Span, Token, Tokenizer, overlaps, split_at, tokenize, tokens_at
 
 Pattern = tuple[str | None, ...]
 """The values of one unit, one for each annotator in a fixed order; None stands for a missing value."""
@@ -66,19 +66,6 @@ class Setup:
     category_of: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadingOptions:
-    """How notes are read: the annotators in order, the value of a BIO tag, and which of two labels counts first."""
-
-    annotators: Sequence[str]
-    value: Callable[[str], str]
-    label_order: Sequence[str]
-
-    def shared(self, notes: Iterable[NoteAnnotationSets]) -> Iterator[NoteAnnotationSets]:
-        """The notes that at least two of the annotators submitted."""
-        return (note for note in notes if sum(name in note.annotation_sets for name in self.annotators) > 1)
-
-
 def table(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
@@ -93,20 +80,21 @@ def table(
     Characters come as stretches over which no annotator's label changes: such a row stands for as many units as it has
     characters.
     """
-    how = _ReadingOptions(annotators, valuer(granularity, category_of), label_order)
-    for note in how.shared(notes):
-        found: Iterable[tuple[Bounds, Pattern]]
+    value = cache(valuer(granularity, category_of))
+    for note in notes:
+        sets = [note.annotation_sets.get(name) for name in annotators]
+        if sum(spans is not None for spans in sets) < 2:
+            continue
+        edges = {edge for spans in sets for span in spans or () for edge in (span.start, span.end)}
         if unit is ComparedUnit.ENTITY:
-            found = sorted(_entities(note, how), key=itemgetter(0))
+            found = _entities(sets, value, label_order)
         elif unit is ComparedUnit.CHARACTER:
-            found = _stretches(note, how)
+            found = _aligned(tokens_at(pairwise(sorted(edges | {0, len(note.text)}))), sets, value, label_order)
         else:
-            tokens = split_at(note.tokenizer(note.text), list(_edges(note, annotators)))
-            values = _aligned(note, how, tokens)
-            rows = (((token.start, token.end), pattern) for token, pattern in zip(tokens, values, strict=True))
-            found = (row for row in rows if unit is ComparedUnit.TOKEN or is_marked(row[1]))
+            found = _aligned(split_at(note.tokenizer(note.text), edges), sets, value, label_order)
         for bounds, pattern in found:
-            yield note, bounds, pattern
+            if unit is not ComparedUnit.MARKED or is_marked(pattern):
+                yield note, bounds, pattern
 
 
 def granularities(unit: ComparedUnit) -> list[Granularity]:
@@ -153,76 +141,35 @@ def compared(tagged: Sequence[Pattern], granularity: Granularity, category_of: M
     return [tuple([known[tag] for tag in pattern]) for pattern in tagged]
 
 
-def _aligned(note: NoteAnnotationSets, how: _ReadingOptions, tokens: list[Token]) -> Iterator[Pattern]:
-    starts = {token.start: at for at, token in enumerate(tokens)}
-    ends = {token.end: at for at, token in enumerate(tokens, start=1)}
-    columns: list[list[str] | list[None]] = []
-    for name in how.annotators:
-        if name not in note.annotation_sets:
-            columns.append([None] * len(tokens))
-            continue
-        tags = _tags(tokens, starts, ends, note.annotation_sets[name], how.label_order)
-        known = {tag: how.value(tag) for tag in set(tags)}
-        columns.append([known[tag] for tag in tags])
-    return zip(*columns, strict=True)
-
-
-def _tags(
+def _aligned(
     tokens: list[Token],
-    starts: Mapping[int, int],
-    ends: Mapping[int, int],
-    spans: Sequence[Span],
+    sets: Iterable[Sequence[Span] | None],
+    value: Callable[[str], str],
     label_order: Sequence[str],
-) -> list[str]:
-    """Do what `encode_tokens` does, for tokens that are split at all spans: winners overwrite the other spans."""
-    past = 0
-    for span in spans:
-        if span.start < past:
-            spans = sorted(spans, key=Precedence(label_order), reverse=True)
-            break
-        past = span.end
-    owner = [-1] * len(tokens)
-    for index, span in enumerate(spans):
-        first, last = starts.get(span.start), ends.get(span.end)
-        if first is None or last is None:  # An end of the span is not an end of a token.
-            first, last = covered(tokens, span.start, span.end)
-        if first < last:
-            owner[first:last] = [index] * (last - first)
-    tags, before = [], -1
-    for index in owner:
-        if index < 0:
-            tags.append(OUTSIDE)
-        else:
-            tags.append(("I-" if index == before else "B-") + spans[index].label)
-        before = index
-    return tags
+) -> Iterator[tuple[Bounds, Pattern]]:
+    """The bounds and the pattern of each token; the tokens are split at the start and end of every span."""
+    columns = [
+        repeat(None, len(tokens))
+        if spans is None
+        else map(value, encode_tokens(tokens, spans, label_order=label_order).tags)
+        for spans in sets
+    ]
+    return zip(tokens, zip(*columns, strict=True), strict=True)
 
 
-def _edges(note: NoteAnnotationSets, annotators: Sequence[str]) -> Iterator[int]:
-    for name in annotators:
-        for span in note.annotation_sets.get(name, ()):
-            yield span.start
-            yield span.end
-
-
-def _stretches(note: NoteAnnotationSets, how: _ReadingOptions) -> Iterator[tuple[Bounds, Pattern]]:
-    """Patterns of characters, each with a stretch over which no annotator's labels change."""
-    edges = sorted({0, len(note.text), *_edges(note, how.annotators)})
-    stretches = [Token(start, end) for start, end in pairwise(edges)]
-    for token, pattern in zip(stretches, _aligned(note, how, stretches), strict=True):
-        yield (token.start, token.end), pattern
-
-
-def _entities(note: NoteAnnotationSets, how: _ReadingOptions) -> Iterator[tuple[Bounds, Pattern]]:
+def _entities(
+    sets: Iterable[Sequence[Span] | None], value: Callable[[str], str], label_order: Sequence[str]
+) -> Iterator[tuple[Bounds, Pattern]]:
     """A pattern for each distinct bounds; if an annotator has two labels there, the first in label order counts."""
-    said: dict[Bounds, dict[str, str]] = {}
-    order = Precedence(how.label_order)
-    for name in how.annotators:
-        for span in sorted(note.annotation_sets.get(name, ()), key=order):
-            said.setdefault((span.start, span.end), {}).setdefault(name, how.value(f"B-{span.label}"))
-    given = [(name, OUTSIDE if name in note.annotation_sets else None) for name in how.annotators]
-    for bounds, values in said.items():
-        yield bounds, tuple(values.get(name, otherwise) for name, otherwise in given)
+    order = Precedence(label_order)
+    tags = [
+        None
+        if spans is None
+        else {(span.start, span.end): f"B-{span.label}" for span in sorted(spans, key=order)[::-1]}
+        for spans in sets
+    ]
+    for bounds in sorted({bounds for own in tags for bounds in own or ()}):
+        yield bounds, tuple(None if own is None else value(own.get(bounds, OUTSIDE)) for own in tags)
 
 
 # Adjudication of one note: which locations are open, decided, or changed since they were decided.
