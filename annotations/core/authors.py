@@ -1,7 +1,7 @@
 """Authors of annotation sets."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from django.db.models import QuerySet
@@ -82,7 +82,7 @@ def origin_of(author: Author) -> Origin:
 # The names of a note's annotators as others see them: real names, or Annotator 1, 2, … of this note.
 
 
-def annotator_names(documents: Sequence[int], *, hidden: bool) -> dict[int, dict[str, str]]:
+def annotator_names(documents: Iterable[int], *, hidden: bool) -> dict[int, dict[str, str]]:
     """Return for each note its annotators' names by author id, in the order of their numbers.
 
     With `hidden`, each note has its own shuffled order, which never changes and which only the server's secret key

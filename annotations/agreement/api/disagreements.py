@@ -13,10 +13,10 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.agreement.forms import AmendmentForm
-from annotations.agreement.rules.disagreement import DisagreementKind, TagRows
+from annotations.agreement.rules.disagreement import DisagreementKind
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors import disagreements
-from annotations.agreement.selectors.sentences import Sentence, sentence_lines, sentences
+from annotations.agreement.selectors.sentences import SentenceView, sentence_lines, sentences
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import amend, change_cause
 from annotations.core.access import Access, Can, note_for
@@ -62,55 +62,32 @@ class TaggedSentence(Schema):
     tokens: list[str]
     tags: dict[str, list[str]]
 
-    @classmethod
-    def of(cls, text: str, rows: TagRows, names: dict[str, str]) -> Self:
-        return cls(
-            start=rows.start, end=rows.end, text=text[rows.start : rows.end],
-            tokens=[text[token.start : token.end] for token in rows.tokens],
-            tags={names[author]: tags for author, tags in rows.tags.items()},
-        )  # fmt: skip
 
-
-class Disagreement(Schema):
+class Disagreement(routes.Answer):
     """A location (code points, end-exclusive) in its sentence.
 
     `kinds`: missed, boundary, label, both, attributes. `attributes`: the spans there with their attributes in words,
     by annotator. `adjudication`: the state of the note's adjudicated set; empty before it begins.
     """
 
-    note: int
-    name: str
-    start: int
-    end: int
+    note: int = Field(validation_alias="row.document_id")
+    name: str = Field(validation_alias="sentence.note.name")
+    start: int = Field(validation_alias="row.start")
+    end: int = Field(validation_alias="row.end")
     kinds: list[str]
     causes: list[str]
     comments: int
-    adjudication: str
+    adjudication: str = Field(validation_alias="adjudicated")
     sentence: TaggedSentence
     attributes: dict[str, list[str]]
 
-    @classmethod
-    def of(cls, shown: disagreements.DisagreementView) -> Self:
-        row = shown.row
-        return cls(
-            note=row.document_id, name=shown.note.name, start=row.start, end=row.end, kinds=shown.kinds,
-            causes=shown.causes, comments=shown.comments, adjudication=shown.adjudicated,
-            sentence=TaggedSentence.of(shown.note.text, shown.rows, shown.annotators),
-            attributes=shown.attributes,
-        )  # fmt: skip
 
-
-class SentenceItem(Schema):
+class SentenceItem(routes.Answer):
     """A sentence with disagreements."""
 
-    note: int
-    name: str
+    note: int = Field(validation_alias="sentence.note.pk")
+    name: str = Field(validation_alias="sentence.note.name")
     sentence: TaggedSentence
-
-    @classmethod
-    def of(cls, one: Sentence) -> Self:
-        tokens = TaggedSentence.of(one.note.text, one.rows, one.names)
-        return cls(note=one.note.pk, name=one.note.name, sentence=tokens)
 
 
 class LocationCauses(Schema):
@@ -137,7 +114,9 @@ def list_disagreements(
     def fetch(after: int | None, size: int) -> Sequence[disagreements.DisagreementView]:
         return _shown(access, list(disagreements.following(found, _placed(after))[:size]), filters)
 
-    return paged(request, paging, fetch, Disagreement.of, lambda shown: _place(shown.row.document_id, shown.row.start))
+    return paged(
+        request, paging, fetch, Disagreement.from_orm, lambda shown: _place(shown.row.document_id, shown.row.start)
+    )
 
 
 @router.get(f"{PATH}/counts", Can.READ_NOTES, response=disagreements.DisagreementCounts)
@@ -154,13 +133,15 @@ def list_disagreement_sentences(
     """List the sentences in which annotators disagree, in the order of the notes."""
     filters = _compared(access, wanted)
 
-    def fetch(after: int | None, size: int) -> Sequence[Sentence]:
+    def fetch(after: int | None, size: int) -> Sequence[SentenceView]:
         found = sentences(access.project, filters, hidden=access.unnamed, after=_placed(after))
         page = list(islice(found, size))
-        _record(access, (one.note.pk for one in page))
+        _record(access, (one.stretch.document_id for one in page))
         return page
 
-    return paged(request, paging, fetch, SentenceItem.of, lambda one: _place(one.stretch.document_id, one.stretch.last))
+    return paged(
+        request, paging, fetch, SentenceItem.from_orm, lambda one: _place(one.stretch.document_id, one.stretch.last)
+    )
 
 
 @router.get(f"{PATH}.csv", Can.EXPORT, openapi_extra=sends("text/csv"))
@@ -176,7 +157,7 @@ def export_disagreements(access: Access, wanted: Query[DisagreementFilters]) -> 
 def read_disagreement(
     access: Access, note: routes.Note, start: int, end: int,
     annotation_sets: Literal["counted", "all"] = "counted",
-) -> Disagreement:  # fmt: skip
+) -> disagreements.DisagreementView:  # fmt: skip
     """Read one location. Its discussion is among the comments of the note."""
     compare(access.project)
     filters = disagreements.Filters(note=note.pk, everyone=annotation_sets == "all")
@@ -184,7 +165,7 @@ def read_disagreement(
     if not rows:
         raise Http404("Annotators don't disagree at this location.")
     [shown] = _shown(access, rows, filters)
-    return Disagreement.of(shown)
+    return shown
 
 
 @router.post(f"{ONE}/causes", Can.MAKE_GOLD, response=LocationCauses)

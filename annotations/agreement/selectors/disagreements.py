@@ -1,9 +1,10 @@
 """The locations where annotators disagree, filtered and in context."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol, TypeVar
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -121,22 +122,68 @@ def counts(found: QuerySet[models.Difference]) -> DisagreementCounts:
     return DisagreementCounts(total, {kind.value: kinds[kind.value] for kind in DisagreementKind})
 
 
+class Place(Protocol):
+    """A location, or several locations of one sentence."""
+
+    @property
+    def document_id(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+AnyPlace = TypeVar("AnyPlace", bound=Place)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """The sentence around a place. `spans` are those of each annotator in it, by name; their labels are codes."""
+
+    note: models.Document
+    rows: TagRows
+    spans: dict[str, list[DomainSpan]]
+
+    @property
+    def start(self) -> int:
+        return self.rows.start
+
+    @property
+    def end(self) -> int:
+        return self.rows.end
+
+    @property
+    def text(self) -> str:
+        return self.note.text[self.rows.start : self.rows.end]
+
+    @property
+    def tokens(self) -> list[str]:
+        return [self.note.text[token.start : token.end] for token in self.rows.tokens]
+
+    @property
+    def tags(self) -> dict[str, list[str]]:
+        """Each annotator's BIO tags by name."""
+        return self.rows.tags
+
+
 @dataclass(frozen=True)
 class DisagreementView:
-    """One location as the page shows it. `annotators` are names by the keys of `rows`.
-
-    `spans` are those of each annotator there, by name; their labels are codes.
-    """
+    """One location as the page shows it."""
 
     row: models.Difference
-    note: models.Document
+    sentence: Sentence
     kinds: list[str]
-    rows: TagRows
-    annotators: dict[str, str]
     causes: list[str]
     comments: int
-    spans: dict[str, list[DomainSpan]]
     adjudicated: str  # The state of the note's adjudication; empty before it begins.
+
+    @property
+    def spans(self) -> dict[str, list[DomainSpan]]:
+        """The spans of each annotator at the location, by name."""
+        return {
+            name: [each for each in spans if self.row.start <= each.start and each.end <= self.row.end]
+            for name, spans in self.sentence.spans.items()
+        }
 
     @property
     def place(self) -> str:
@@ -191,64 +238,64 @@ def following(found: QuerySet[models.Difference], after: tuple[int, int] | None)
     return found.filter(Q(document_id__gt=document) | Q(document_id=document, start__gt=start))
 
 
-def _place(row: models.Difference) -> tuple[int, int, int]:
-    return row.document_id, row.start, row.end
-
-
 def in_context(
     project: models.Project, rows: Sequence[models.Difference], *, everyone: bool, hidden: bool
 ) -> list[DisagreementView]:
     """The locations with their sentences and each annotator's tags. The number of queries doesn't grow with `rows`."""
-    ids = sorted({row.document_id for row in rows})
-    notes = models.Document.objects.filter(project=project).in_bulk(ids)
-    annotation_sets = annotation_sets_in(ids, windows(map(_place, rows), notes), everyone=everyone)
-    order = list(models.Label.objects.filter(label_set__project=project).values_list("code", flat=True))
+    notes = models.Document.objects.filter(project=project).in_bulk({row.document_id for row in rows})
     causes: dict[int, list[models.Cause]] = defaultdict(list)
-    for cause in models.Cause.objects.filter(document_id__in=ids):
+    for cause in models.Cause.objects.filter(document_id__in=notes):
         causes[cause.document_id].append(cause)
-    comments = _comments(ids)
+    comments = _comments(notes)
     adjudicated = dict(
         models.AnnotationSet.objects.filter(
-            document_id__in=ids, author__kind=models.AuthorKind.ADJUDICATED
+            document_id__in=notes, author__kind=models.AuthorKind.ADJUDICATED
         ).values_list("document_id", "state")
     )
-    names = annotator_names(ids, hidden=hidden)
-    shown = []
-    for row in rows:
-        note = notes.get(row.document_id)
-        if note is None:
-            continue
-        own = annotation_sets.get(row.document_id, {})
-        annotators = names.get(row.document_id, {})
-        own = {author: own[author] for author in annotators if author in own}
-        shown.append(
-            DisagreementView(
-                row=row,
-                note=note,
-                kinds=row.kinds.strip(",").split(","),
-                rows=bio_rows(note.text, row.start, row.end, own, label_order=order),
-                annotators=annotators,
-                causes=kinds_at(causes[row.document_id], row.start, row.end),
-                spans={
-                    annotators[author]: [each for each in spans if row.start <= each.start and each.end <= row.end]
-                    for author, spans in own.items()
-                },
-                comments=sum(start < row.end and row.start < end for start, end in comments[row.document_id]),
-                adjudicated=adjudicated.get(row.document_id, ""),
-            )
+    return [
+        DisagreementView(
+            row=row,
+            sentence=sentence,
+            kinds=row.kinds.strip(",").split(","),
+            causes=kinds_at(causes[row.document_id], row.start, row.end),
+            comments=sum(start < row.end and row.start < end for start, end in comments[row.document_id]),
+            adjudicated=adjudicated.get(row.document_id, ""),
         )
-    return shown
+        for row, sentence in in_sentences(rows, notes, codes(project), everyone=everyone, hidden=hidden)
+    ]
 
 
-def windows(found: Iterable[tuple[int, int, int]], notes: Mapping[int, models.Document]) -> dict[int, Bounds]:
-    """For each note the bounds that enclose the sentences of its locations (note id, start, end)."""
-    bounds: dict[int, Bounds] = {}
-    for document, start, end in found:
-        if document in notes:
-            low, high = around(notes[document].text, start, end)
-            before = bounds.get(document, (low, high))
-            bounds[document] = min(low, before[0]), max(high, before[1])
-    return bounds
+def codes(project: models.Project) -> list[str]:
+    """The codes of the project's labels in order."""
+    return list(models.Label.objects.filter(label_set__project=project).values_list("code", flat=True))
+
+
+def in_sentences(
+    places: Sequence[AnyPlace],
+    notes: Mapping[int, models.Document],
+    label_order: Sequence[str],
+    *,
+    everyone: bool,
+    hidden: bool,
+) -> Iterator[tuple[AnyPlace, Sentence]]:
+    """The places in these notes with their sentences. `hidden` replaces the annotators' names."""
+    windows: dict[int, Bounds] = {}
+    for place in places:
+        if place.document_id in notes:
+            low, high = around(notes[place.document_id].text, place.start, place.end)
+            before = windows.get(place.document_id, (low, high))
+            windows[place.document_id] = min(low, before[0]), max(high, before[1])
+    sets = submitted_sets(notes)
+    annotation_sets = spans_of_sets(
+        sets if everyone else sets.filter(blind=True, seeded=False), windows, label="label__code"
+    )
+    names = annotator_names(notes, hidden=hidden)
+    for place in places:
+        if (note := notes.get(place.document_id)) is not None:
+            own = annotation_sets.get(note.pk, {})
+            spans = {name: own[author] for author, name in names.get(note.pk, {}).items() if author in own}
+            rows = bio_rows(note.text, place.start, place.end, spans, label_order=label_order)
+            yield place, Sentence(note, rows, spans)
 
 
 def submitted_sets(documents: Iterable[int]) -> QuerySet[models.AnnotationSet]:
@@ -256,14 +303,6 @@ def submitted_sets(documents: Iterable[int]) -> QuerySet[models.AnnotationSet]:
     return models.AnnotationSet.objects.filter(
         document_id__in=documents, author__kind=models.AuthorKind.ANNOTATOR, state=models.AnnotationSetState.SUBMITTED
     )
-
-
-def annotation_sets_in(
-    ids: Sequence[int], bounds: Mapping[int, Bounds], *, everyone: bool
-) -> dict[int, dict[str, list[DomainSpan]]]:
-    """The spans inside the windows, by note and author id; their labels are codes."""
-    sets = submitted_sets(ids)
-    return spans_of_sets(sets if everyone else sets.filter(blind=True, seeded=False), bounds, label="label__code")
 
 
 def spans_of_sets(
@@ -298,7 +337,7 @@ def kinds_at(causes: Iterable[models.Cause], start: int, end: int) -> list[str]:
     return [kind for kind in models.CauseKind.values if kind in found]
 
 
-def _comments(ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+def _comments(ids: Iterable[int]) -> dict[int, list[tuple[int, int]]]:
     """The bounds of the threads about the notes themselves, not about an annotator's set."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     threads = models.Comment.objects.filter(

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice, starmap
+from operator import itemgetter
+from typing import NamedTuple
 
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from annotations.agreement.rules.disagreement import TagRows, bio_rows
-from annotations.agreement.selectors.disagreements import Filters, annotation_sets_in, differences, following, windows
-from annotations.core.authors import annotator_names
+from annotations.agreement.selectors.disagreements import Filters, Sentence, codes, differences, following, in_sentences
 from annotations.formats.files.csv_files import csv_line
-from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label, Project
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Project
 from annotations.text.segments import around
 
 SENTENCES = 20
@@ -30,52 +30,28 @@ class Stretch:
     last: int
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence with each annotator's tags. `names` are the annotators by the keys of `rows.tags`."""
+class SentenceView(NamedTuple):
+    """A sentence with disagreements as the page shows it."""
 
-    note: Document
     stretch: Stretch
-    rows: TagRows
-    names: dict[str, str]
-
-    @property
-    def text(self) -> str:
-        return self.note.text[self.rows.start : self.rows.end]
-
-    @property
-    def tokens(self) -> list[str]:
-        return [self.note.text[token.start : token.end] for token in self.rows.tokens]
-
-    def tags(self, column: str) -> list[str] | None:
-        """The tags of the annotator with this name; None if the annotator has no counted annotations of the note."""
-        author = next((author for author, name in self.names.items() if name == column), "")
-        return self.rows.tags.get(author)
+    sentence: Sentence
 
 
 def sentences(
     project: Project, filters: Filters, *, hidden: bool, after: tuple[int, int] | None = None
-) -> Iterator[Sentence]:
+) -> Iterator[SentenceView]:
     """The sentences in order, after the location `after` (note id and start). `hidden` replaces the annotators' names.
 
     Bring the comparisons up to date before. The notes are read in batches.
     """
-    order = list(Label.objects.filter(label_set__project=project).values_list("code", flat=True))
-    batch: list[tuple[int, list[tuple[int, int]]]] = []
-    for note in _notes(project, filters, after):
-        batch.append(note)
-        if len(batch) == BATCH:
-            yield from _in_context(project, batch, filters, order, hidden=hidden)
-            batch = []
-    yield from _in_context(project, batch, filters, order, hidden=hidden)
-
-
-def _notes(
-    project: Project, filters: Filters, after: tuple[int, int] | None
-) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield each note with the bounds of its locations."""
-    for document, group in groupby(_locations(project, filters, after), key=lambda row: row[0]):
-        yield document, [(start, end) for _document, start, end in group]
+    order = codes(project)
+    rows = groupby(_locations(project, filters, after), key=itemgetter(0))
+    found = ((document, [(start, end) for _document, start, end in group]) for document, group in rows)
+    while batch := dict(islice(found, BATCH)):
+        notes = Document.objects.filter(project=project).in_bulk(batch)
+        places = [place for pk, bounds in batch.items() if pk in notes for place in stretches(notes[pk], bounds)]
+        shown = in_sentences(places, notes, order, everyone=filters.everyone, hidden=hidden)
+        yield from starmap(SentenceView, shown)
 
 
 def _locations(project: Project, filters: Filters, after: tuple[int, int] | None) -> Iterator[tuple[int, int, int]]:
@@ -83,24 +59,6 @@ def _locations(project: Project, filters: Filters, after: tuple[int, int] | None
     while batch := list(following(differences(project, filters), after).values_list(*columns)[:LOCATIONS]):
         yield from batch
         after = batch[-1][:2]
-
-
-def _in_context(
-    project: Project, batch: Sequence[tuple[int, list[tuple[int, int]]]], filters: Filters, order: Sequence[str], *,
-    hidden: bool,
-) -> Iterator[Sentence]:  # fmt: skip
-    ids = [document for document, _bounds in batch]
-    notes = Document.objects.filter(project=project).in_bulk(ids)
-    found = [each for pk, bounds in batch if pk in notes for each in stretches(notes[pk], bounds)]
-    annotation_sets = annotation_sets_in(
-        ids, windows(((each.document_id, each.start, each.end) for each in found), notes), everyone=filters.everyone
-    )
-    names = annotator_names(ids, hidden=hidden)
-    for stretch in found:
-        note, called = notes[stretch.document_id], names.get(stretch.document_id, {})
-        own = annotation_sets.get(note.pk, {})
-        own = {author: own[author] for author in called if author in own}
-        yield Sentence(note, stretch, bio_rows(note.text, stretch.start, stretch.end, own, label_order=order), called)
 
 
 def stretches(note: Document, bounds: Iterable[tuple[int, int]]) -> list[Stretch]:
@@ -134,12 +92,12 @@ def sentence_lines(project: Project, filters: Filters, *, hidden: bool) -> Itera
     """CSV by RFC 4180 with a header row. Tokens and tags are separated by spaces; offsets are code points."""
     names = columns(project, hidden=hidden)
     yield csv_line(["note", "start", "end", "sentence", "tokens", *names])
-    for each in sentences(project, filters, hidden=hidden):
-        tags = [" ".join(each.tags(name) or []) for name in names]
-        yield csv_line([each.note.name, each.rows.start, each.rows.end, each.text, " ".join(each.tokens), *tags])
+    for _stretch, each in sentences(project, filters, hidden=hidden):
+        tags = [" ".join(each.tags.get(name, ())) for name in names]
+        yield csv_line([each.note.name, each.start, each.end, each.text, " ".join(each.tokens), *tags])
 
 
-def used_columns(found: Sequence[Sentence], every: Sequence[str]) -> list[str]:
+def used_columns(found: Sequence[SentenceView], every: Sequence[str]) -> list[str]:
     """Those of the columns that these sentences fill."""
-    used = {each.names[author] for each in found for author in each.rows.tags}
+    used = {name for shown in found for name in shown.sentence.tags}
     return [column for column in every if column in used]

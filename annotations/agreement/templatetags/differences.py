@@ -8,8 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.agreement.rules.disagreement import DisagreementKind
-from annotations.agreement.selectors.disagreements import DisagreementView
-from annotations.agreement.selectors.sentences import Sentence
+from annotations.agreement.selectors.disagreements import DisagreementView, Sentence
 from annotations.core.templatetags.rows import EMPTY, fill
 from annotations.models import Label
 from annotations.text.bio import OUTSIDE
@@ -50,15 +49,15 @@ def hues_of(project_id: int) -> dict[str, int]:
 @register.simple_tag
 def bio_table(shown: DisagreementView, hues: dict[str, int]) -> SafeString:
     """The table; the tokens of the location itself are marked in their cells and column headings."""
-    rows, text = shown.rows, shown.note.text
-    inside = range(rows.first, rows.past)
+    sentence = shown.sentence
+    inside = range(sentence.rows.first, sentence.rows.past)
     head = "".join(
-        fill('<th scope="col"{}><bdi>{}</bdi></th>', HERE if index in inside else EMPTY, text[token.start : token.end])
-        for index, token in enumerate(rows.tokens)
+        fill('<th scope="col"{}><bdi>{}</bdi></th>', HERE if index in inside else EMPTY, token)
+        for index, token in enumerate(sentence.tokens)
     )
     body = "".join(
-        fill('<tr><th scope="row">{}</th>{}</tr>', shown.annotators.get(author, "?"), _cells(tags, inside, hues))
-        for author, tags in rows.tags.items()
+        fill('<tr><th scope="row">{}</th>{}</tr>', name, _cells(tags, inside, hues))
+        for name, tags in sentence.tags.items()
     )
     return fill(
         '<thead><tr><th scope="col"><span class="sr-only">{}</span></th>{}</tr></thead><tbody>{}</tbody>',
@@ -94,7 +93,7 @@ def tokens_in_turn(sentence: Sentence) -> SafeString:
 @register.simple_tag
 def tags_of(sentence: Sentence, column: str, hues: dict[str, int]) -> SafeString:
     """The tags of one annotator, one for each token."""
-    tags = sentence.tags(column)
+    tags = sentence.tags.get(column)
     if tags is None:
         return fill('<span class="mute" title="{}">–</span>', gettext("No counted annotations of this note."))
     marked = (

@@ -147,7 +147,7 @@ def _sentences(request: Request, access: Access, filters: Filters) -> dict[str, 
     after = pair_of(request.GET, "after")
     found = list(islice(sentences(access.project, filters, hidden=access.unnamed, after=after), SENTENCES + 1))
     shown = found[:SENTENCES]
-    notes = (one.note.pk for one in shown)
+    notes = (one.stretch.document_id for one in shown)
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="disagreements")
     last = shown[-1].stretch if len(found) > SENTENCES else None
     return {

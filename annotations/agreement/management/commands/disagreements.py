@@ -65,7 +65,7 @@ def _filters(project: Project, options: dict[str, Any]) -> disagreements.Filters
 
 def _described(shown: disagreements.DisagreementView) -> dict[str, Any]:
     return {
-        "note": shown.note.name,
+        "note": shown.sentence.note.name,
         "start": shown.row.start,
         "end": shown.row.end,
         "kinds": shown.kinds,
