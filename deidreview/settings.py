@@ -5,7 +5,7 @@ A malformed value stops the start with one line: ImproperlyConfigured names the 
 
 import os
 from importlib.util import find_spec
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from redis.connection import parse_url
 
 from annotations.installation import CODE, SHIPPED, data_folder
 from annotations.ops.rules import read_hosts
-from annotations.projects.rules import LdapDirectory, Provider, read
+from annotations.projects.rules import LdapDirectory, Provider, is_loopback, read
 from deidreview import VERSION as VERSION
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.backends.remote.servers import read_remote_models
@@ -142,17 +142,10 @@ def _check_redis(url: str) -> None:
         raise ImproperlyConfigured(
             "REDIS_URL: The value is not a Redis URL such as redis://:password@host:6379/0."
         ) from error
-    if url.startswith("redis://") and not parts.get("password") and not _is_loopback(parts.get("host", "localhost")):
+    if url.startswith("redis://") and not parts.get("password") and not is_loopback(parts.get("host", "localhost")):
         raise ImproperlyConfigured(
             "REDIS_URL: A Redis on another machine needs a password (redis://:password@host:6379/0) or TLS (rediss://)."
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 _check_redis(REDIS_URL)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -50,7 +49,7 @@ def agreement_card(access: Access) -> list[overview.OverviewCard]:
 def measure(access: Access) -> list[overview.Step]:
     if access.project.is_alone:
         return []
-    url = reverse("agreement", args=[access.slug])
+    url = access.url("agreement")
     text = _("Look where annotators differ, and make the guidelines clearer there.")
     return [overview.Step(_("Measure agreement"), text, url, _("Show agreement"), has_agreement(access.project))]
 
@@ -67,12 +66,12 @@ def waiting(access: Access) -> list[overview.Need]:
         return []
     shown = f"{navigation.MOST}+" if n > navigation.MOST else n
     text = ngettext("%(n)s note waits for adjudication.", "%(n)s notes wait for adjudication.", n) % {"n": shown}
-    return [overview.Need(text, reverse("adjudications", args=[access.slug]), _("Adjudicate"))]
+    return [overview.Need(text, access.url("adjudications"), _("Adjudicate"))]
 
 
 @overview.stages.part(30, Can.READ_NOTES)
 def adjudicated(access: Access) -> list[overview.Stage]:
-    url = f"{reverse('adjudications', args=[access.slug])}?show={Show.FINISHED}"
+    url = f"{access.url('adjudications')}?show={Show.FINISHED}"
     n = access.once(counts).of_kind[AuthorKind.ADJUDICATED]
     return [overview.Stage(_("Adjudicated"), f"{n:,}", url if access.can(Can.MAKE_GOLD) else "", notes=n)]
 
@@ -87,7 +86,6 @@ def own_outcomes(access: Access) -> list[overview.OverviewCard]:
 def adjudicate_step(access: Access) -> list[overview.Step]:
     if access.project.is_alone:
         return []
-    url = reverse("adjudications", args=[access.slug])
     text = _("Decide where annotators differ, beginning with the notes of lowest agreement.")
     done = adjudicated_sets(access.project).exists()
-    return [overview.Step(_("Adjudicate"), text, url, _("Adjudicate"), done)]
+    return [overview.Step(_("Adjudicate"), text, access.url("adjudications"), _("Adjudicate"), done)]

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.db.models import Count, Exists, F, Max, OuterRef
 from django.db.models.functions import Coalesce
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -61,20 +60,20 @@ def own_replies(access: Access) -> list[overview.OverviewCard]:
 @overview.stages.part(20, Can.READ_NOTES)
 def annotated(access: Access) -> list[overview.Stage]:
     n = submitted_sets(access.project).aggregate(n=Count("document_id", distinct=True))["n"]
-    return [overview.Stage(_("Annotated"), f"{n:,}", reverse("notes", args=[access.slug]), notes=n)]
+    return [overview.Stage(_("Annotated"), f"{n:,}", access.url("notes"), notes=n)]
 
 
 @overview.steps.part(40, Can.MANAGE)
 def pilot(access: Access) -> list[overview.Step]:
     """The pilot: the same few notes by all annotators. Who works alone annotates all notes."""
-    project, page = access.project, reverse("notes", args=[access.slug])
+    project, page = access.project, access.url("notes")
     if project.is_alone:
         work = own_work(access)
         text = _("You annotate alone. %(done)s done, %(todo)s to do.") % {
             "done": work.done.text,
             "todo": work.todo.text,
         }
-        url, done = reverse("next_note", args=[access.slug]), bool(work.total.n) and not work.todo.n
+        url, done = access.url("next_note"), bool(work.total.n) and not work.todo.n
         return [overview.Step(_("Annotate your notes"), text, url, _("Annotate"), done)]
     notes = Document.objects.filter(project=project).order_by("pk").values_list("pk")[:PILOT].count()
     wanted = notes or PILOT
@@ -106,7 +105,7 @@ def all_notes(access: Access) -> list[overview.Step]:
     text = _("Every annotator gets all notes. For another rule, see the settings.")
     return [
         overview.Step(
-            _("Assign the other notes"), text, reverse("project_settings", args=[access.slug]),
+            _("Assign the other notes"), text, access.url("project_settings"),
             _("Assign all notes"), done=not left.order_by("pk")[:1].exists(), do="all",
         )
     ]  # fmt: skip

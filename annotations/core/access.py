@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations import models
@@ -83,6 +84,10 @@ class Access:
     def slug(self) -> str:
         """The project's short name, for addresses."""
         return self.project.slug
+
+    def url(self, page: str, *args: object) -> str:
+        """The address of a page of the project."""
+        return reverse(page, args=[self.project.slug, *args])
 
     @property
     def archived(self) -> bool:

@@ -25,6 +25,7 @@ from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole, whole
 
 JSON = "application/json"
 UPLOADS = "takes_uploads"
+Choice = TypeVar("Choice")
 Row = TypeVar("Row")
 View = TypeVar("View", bound=Callable[..., Any])
 FORM: Final = ("GET", "HEAD", "POST")
@@ -140,6 +141,11 @@ def posted(request: HttpRequest) -> QueryDict | None:
 def number(data: QueryDict, name: str, most: int = MAX_ID) -> int | None:
     """Return a whole number from a query or form, from 0 to `most`; None where the value is not one."""
     return whole(data.get(name, ""), most)
+
+
+def choice_of(data: Mapping[str, Any], name: str, choices: Iterable[Choice], otherwise: Choice) -> Choice:
+    """Return the choice that a query or form names, else the default."""
+    return next((choice for choice in choices if choice == data.get(name)), otherwise)
 
 
 def numbers(values: Iterable[str], most: int = MAX_ID) -> list[int]:

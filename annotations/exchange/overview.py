@@ -1,6 +1,5 @@
 """The first and the last step of a project's checklist: import and export."""
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core import overview
@@ -17,8 +16,8 @@ def import_step(access: Access) -> list[overview.Step]:
     title, text = _("Import notes"), _("Upload your notes, with or without spans.")
     begun = None if done else Import.objects.filter(project=access.project, state__in=_BEGUN).order_by("-pk").first()
     if begun is None:
-        return [overview.Step(title, text, reverse("import", args=[access.slug]), _("Import notes"), done)]
-    url = reverse("import_preview", args=[access.slug, begun.pk])
+        return [overview.Step(title, text, access.url("import"), _("Import notes"), done)]
+    url = access.url("import_preview", begun.pk)
     if begun.state == ImportState.RUNNING:
         return [overview.Step(title, _("The notes are being imported."), url, _("Show import"), done)]
     return [overview.Step(title, _("Your upload waits for you to start the import."), url, _("Check the upload"), done)]
@@ -26,7 +25,6 @@ def import_step(access: Access) -> list[overview.Step]:
 
 @overview.steps.part(110, Can.MANAGE)
 def export_step(access: Access) -> list[overview.Step]:
-    url = reverse("export", args=[access.project.slug])
     text = _("Export a gold version; this list disappears after the first export.")
     # After an export, no step is shown any more.
-    return [overview.Step(_("Export"), text, url, _("Export"), done=False, optional=True)]
+    return [overview.Step(_("Export"), text, access.url("export"), _("Export"), done=False, optional=True)]

@@ -1,6 +1,5 @@
 """The parts of a project's overview about gold and its frozen versions."""
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -52,17 +51,16 @@ def not_frozen(access: Access) -> list[overview.Need]:
                 "gold": text,
                 "spans": _spans_differ(found.spans, found.labels or 0),
             }
-    url = reverse("gold", args=[access.project.slug])
-    return [overview.Need(text, url, _("Freeze a version"))] if n else []
+    return [overview.Need(text, access.url("gold"), _("Freeze a version"))] if n else []
 
 
 @overview.stages.part(40, Can.READ_NOTES)
 def gold_stages(access: Access) -> list[overview.Stage]:
-    slug, frozen = access.project.slug, access.once(_frozen)
+    frozen = access.once(_frozen)
     n = access.once(counts).of_kind[AuthorKind.GOLD]
-    notes = overview.Stage(_("Gold"), f"{n:,}", reverse("gold", args=[slug]), notes=n)
+    notes = overview.Stage(_("Gold"), f"{n:,}", access.url("gold"), notes=n)
     if frozen is None:
-        return [notes, overview.Stage(_("Frozen"), "–", reverse("gold", args=[slug]), _("no version yet"))]
+        return [notes, overview.Stage(_("Frozen"), "–", access.url("gold"), _("no version yet"))]
     last, found = frozen
     if found.spans:
         detail = _spans_differ(found.spans, found.labels or 0)
@@ -71,7 +69,7 @@ def gold_stages(access: Access) -> list[overview.Stage]:
     else:
         detail = _("same as the current gold")
     value = _("v%(number)d") % {"number": last.number}
-    return [notes, overview.Stage(_("Frozen"), value, reverse("gold_version", args=[slug, last.number]), detail)]
+    return [notes, overview.Stage(_("Frozen"), value, access.url("gold_version", last.number), detail)]
 
 
 @overview.cards.part(20, Can.READ_NOTES)
@@ -84,7 +82,7 @@ def version_card(access: Access) -> list[overview.OverviewCard]:
 
 @overview.steps.part(70, Can.MANAGE)
 def steps(access: Access) -> list[overview.Step]:
-    url = reverse("gold", args=[access.project.slug])
+    url = access.url("gold")
     # The order makes the database walk an index.
     has_gold = bool(gold_sets(access.project).order_by("document_id").values_list("document_id")[:1])
     frozen = GoldVersion.objects.filter(project=access.project).exists()

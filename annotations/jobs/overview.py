@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -24,4 +23,4 @@ def failed(access: Access) -> list[overview.Need]:
     text = ngettext(
         "%(n)d job failed in the last %(days)d days.", "%(n)d jobs failed in the last %(days)d days.", n
     ) % {"n": n, "days": RECENT_DAYS}
-    return [overview.Need(text, reverse("jobs", args=[access.slug]), _("Show jobs"))]
+    return [overview.Need(text, access.url("jobs"), _("Show jobs"))]

@@ -106,7 +106,10 @@ class Adjudication(Table):
         ordering = ["id"]
 
 
-class MajorityActState(models.TextChoices):
+class ActState(models.TextChoices):
+    """The state of an act on many notes. Only bulk acts of review are planned first."""
+
+    PLANNED = "planned", _("Planned")
     WORKING = "working", _("Running")
     DONE = "done", _("Done")
     UNDOING = "undoing", _("Being undone")
@@ -122,7 +125,7 @@ class MajorityAct(Table):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
-    state = models.CharField(max_length=8, choices=MajorityActState, default=MajorityActState.WORKING)
+    state = models.CharField(max_length=8, choices=ActState.choices[1:], default=ActState.WORKING)
     planned = models.PositiveIntegerField(default=0, help_text="The notes of the preview.")
     gold = models.PositiveIntegerField(default=0, help_text="Notes that became gold.")
     spans = models.PositiveIntegerField(default=0, help_text="Their gold spans.")

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from annotations.models.gold import ActState
 from annotations.models.notes import Author, Document, Span
 from annotations.models.project import Project, Table
 
@@ -43,14 +44,6 @@ class Review(Table):
         indexes = [models.Index(fields=["author", "finished_at", "document"], name="review_by_author")]
 
 
-class BulkActState(models.TextChoices):
-    PLANNED = "planned", _("Planned")
-    WORKING = "working", _("Running")
-    DONE = "done", _("Done")
-    UNDOING = "undoing", _("Being undone")
-    UNDONE = "undone", _("Undone")
-
-
 class BulkAct(Table):
     """Many decisions by one rule, undone together. It decides only open suggestions, and skips notes that already have
     gold and doubtful suggestions unless the rule includes them.
@@ -68,7 +61,7 @@ class BulkAct(Table):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     act = models.CharField(max_length=8, choices=Act)
     rule = models.JSONField(default=dict)
-    state = models.CharField(max_length=8, choices=BulkActState, default=BulkActState.PLANNED)
+    state = models.CharField(max_length=8, choices=ActState, default=ActState.PLANNED)
     planned = models.PositiveIntegerField(default=0)
     decided = models.PositiveIntegerField(default=0)
     left = models.PositiveIntegerField(default=0, help_text="Decided by somebody else first, or in a finished review.")

@@ -1,6 +1,5 @@
 """The parts of a project's overview about its notes and their flags."""
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -17,11 +16,10 @@ def flagged(access: Access) -> list[overview.Need]:
     if not n:
         return []
     text = ngettext("%(n)d note is flagged.", "%(n)d notes are flagged.", n) % {"n": n}
-    url = f"{reverse('notes', args=[access.project.slug])}?state={Show.FLAGGED}"
-    return [overview.Need(text, url, _("Show flagged notes"))]
+    return [overview.Need(text, f"{access.url('notes')}?state={Show.FLAGGED}", _("Show flagged notes"))]
 
 
 @overview.stages.part(10, Can.READ_NOTES)
 def imported(access: Access) -> list[overview.Stage]:
     n = access.once(counts).notes
-    return [overview.Stage(_("Imported"), f"{n:,}", reverse("notes", args=[access.project.slug]), notes=n)]
+    return [overview.Stage(_("Imported"), f"{n:,}", access.url("notes"), notes=n)]

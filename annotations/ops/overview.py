@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -24,7 +23,7 @@ def stopped(access: Access) -> Iterable[overview.Need]:
             "%(count)d webhooks were stopped after repeated failures.",
             count,
         ) % {"count": count}
-        yield overview.Need(text, reverse("webhooks", args=[access.slug]), _("Open webhooks"))
+        yield overview.Need(text, access.url("webhooks"), _("Open webhooks"))
 
 
 # What a project's overview says of imported work.

@@ -44,8 +44,7 @@ class LabelMerge(TypedDict):
     already_there: int
 
 
-class LabelDeleted(TypedDict):
-    label: str
+class LabelDeleted(LabelAdded):
     id: int
 
 
@@ -53,33 +52,29 @@ class CategoryAdded(TypedDict):
     category: str
 
 
-class CategoryChanged(TypedDict):
+class CategoryChanged(CategoryAdded):
     """`before` and `after` by field: the name, and the color as its number from 0 to 11."""
 
-    category: str
     fields: list[str]
     before: dict[str, str | int]
     after: dict[str, str | int]
 
 
-class CategoryMoved(TypedDict):
+class CategoryMoved(CategoryAdded):
     """Positions in the list, counted from 1."""
 
-    category: str
     before: int
     after: int
 
 
-class LabelMoved(TypedDict):
+class LabelMoved(LabelAdded):
     """Positions in the label's category, counted from 1."""
 
-    label: str
     before: int
     after: int
 
 
-class CategoryDeleted(TypedDict):
-    category: str
+class CategoryDeleted(CategoryAdded):
     id: int
 
 

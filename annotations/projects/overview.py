@@ -1,6 +1,5 @@
 """This feature's own parts of a project's overview."""
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -19,12 +18,12 @@ def guidelines_missing(access: Access) -> list[overview.Need]:
     if _has_guidelines(access):
         return []
     text = _("The guidelines are missing. Annotators see them beside each note.")
-    return [overview.Need(text, reverse("guidelines_edit", args=[access.slug]), _("Write guidelines"))]
+    return [overview.Need(text, access.url("guidelines_edit"), _("Write guidelines"))]
 
 
 @overview.steps.part(30, Can.MANAGE)
 def guidelines_step(access: Access) -> list[overview.Step]:
-    url = reverse("guidelines_edit", args=[access.slug])
+    url = access.url("guidelines_edit")
     text = _("Say what to mark and which label to use; annotators see it beside the note.")
     return [
         overview.Step(
@@ -51,13 +50,12 @@ def idle(access: Access) -> list[overview.Need]:
         "%(n)d people with open notes were not active for %(days)d days: %(names)s.",
         len(people),
     ) % {"n": len(people), "days": IDLE_DAYS, "names": shown}
-    return [overview.Need(text, reverse("people", args=[access.slug]), _("Show people"))]
+    return [overview.Need(text, access.url("people"), _("Show people"))]
 
 
 @overview.steps.part(20, Can.MANAGE)
 def invite(access: Access) -> list[overview.Step]:
     people = Membership.objects.filter(project=access.project, role=Role.ANNOTATOR, active=True)
     done = access.project.is_alone or people.exists()
-    url = reverse("people", args=[access.slug])
     text = _("Add at least two annotators, so that you can measure agreement, or work alone.")
-    return [overview.Step(_("Add people"), text, url, _("Add people"), done)]
+    return [overview.Step(_("Add people"), text, access.url("people"), _("Add people"), done)]

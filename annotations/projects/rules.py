@@ -171,7 +171,8 @@ def _value(where: str, key: str, value: Any, kind: Any) -> Any:
 _WANTED: Final[Mapping[type, str]] = {int: "a whole number", bool: "true or false", str: "a text that is not empty"}
 
 
-def _is_loopback(host: str | None) -> bool:
+def is_loopback(host: str | None) -> bool:
+    """Whether the host, an address or a name, is this machine."""
     try:
         return ip_address(host or "").is_loopback
     except ValueError:
@@ -182,7 +183,7 @@ def safe_address(url: str) -> bool:
     """Whether nobody on the network can read along: HTTPS, or this machine."""
     parts = urlsplit(url)
     return bool(parts.hostname) and (
-        parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))
+        parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname))
     )
 
 
@@ -242,7 +243,7 @@ def _check_ldap(where: str, provider: Any) -> None:
         known = False
     if not known:
         raise ValueError(f"{where}: url must be such as ldaps://ldap.example.org.")
-    if parts.scheme == "ldap" and not provider.start_tls and not _is_loopback(parts.hostname):
+    if parts.scheme == "ldap" and not provider.start_tls and not is_loopback(parts.hostname):
         raise ValueError(f"{where}: Passwords would be readable on the network. Use ldaps:// or start_tls = true.")
     if "{name}" not in provider.filter or "{dn}" not in provider.group_filter:
         raise ValueError(f"{where}: filter must contain {{name}}, and group_filter {{dn}}.")

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Count, Q
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy
 
@@ -33,23 +32,20 @@ def _needs(
 ) -> list[overview.Need]:
     """A sentence for each release, given by its number, about so many things that wait on the page."""
     return [
-        overview.Need(sentences % {"n": n, "number": number}, reverse(page, args=[access.project.slug, number]), action)
-        for number, n in counted
+        overview.Need(sentences % {"n": n, "number": number}, access.url(page, number), action) for number, n in counted
     ]
 
 
 @overview.stages.part(60, Can.RELEASE)
 def release_stage(access: Access) -> list[overview.Stage]:
     """The number of releases, once there is a frozen version or a release."""
-    slug = access.project.slug
     newest = models.Release.objects.filter(project=access.project).order_by("-number").first()
     if newest is None:
         if not models.GoldVersion.objects.filter(project=access.project).exists():
             return []
-        return [overview.Stage(_("Released"), "–", reverse("release_new", args=[slug]), _("no release yet"))]
-    url = reverse("release", args=[slug, newest.number])
+        return [overview.Stage(_("Released"), "–", access.url("release_new"), _("no release yet"))]
     value = _("no. %(number)d") % {"number": newest.number}
-    return [overview.Stage(_("Released"), value, url, str(newest.get_state_display()))]
+    return [overview.Stage(_("Released"), value, access.url("release", newest.number), str(newest.get_state_display()))]
 
 
 @overview.steps.part(120, Can.RELEASE)
@@ -58,9 +54,9 @@ def steps(access: Access) -> list[overview.Step]:
     newest = made.order_by("number").last()
     title, text = _("Release de-identified text"), _("Choose a policy, decide what may leak, and sign.")
     if newest is None:
-        url = reverse("release_new", args=[access.slug])
+        url = access.url("release_new")
         return [overview.Step(title, text, url, _("Release text"), done=False)]
-    url = reverse("release", args=[access.slug, newest.number])
+    url = access.url("release", newest.number)
     done = newest.state == models.ReleaseState.SIGNED
     return [overview.Step(title, text, url, _("Go on with release %(n)d") % {"n": newest.number}, done)]
 

@@ -1,7 +1,6 @@
 """The parts of a project's overview about reviewing the suggestions of runs."""
 
 from django.db.models import Count
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core import overview
@@ -41,6 +40,6 @@ def review_queues(access: Access) -> list[overview.OverviewCard]:
 def review_step(access: Access) -> list[overview.Step]:
     authors = Author.objects.filter(project=access.project, kind__in=Author.MODELS).values_list("pk", flat=True)
     reviewed = Review.objects.filter(author__in=list(authors), finished_at__isnull=False).exists()
-    url = reverse("review_strings", args=[access.slug])
+    url = access.url("review_strings")
     text = _("Accept or reject what the model suggests, note by note or string by string.")
     return [overview.Step(_("Review suggestions"), text, url, _("Review"), reviewed, optional=True)]

@@ -1,6 +1,5 @@
 """The step of a project's checklist about models."""
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core import overview
@@ -13,8 +12,4 @@ def model_step(access: Access) -> list[overview.Step]:
     runs = Author.objects.filter(project=access.project, kind__in=Author.MODELS).values_list("pk", flat=True)
     done = AnnotationSet.objects.filter(author__in=list(runs), state=AnnotationSetState.SUBMITTED).exists()
     text = _("Train a model on the version or choose a backend, and run it over the notes.")
-    return [
-        overview.Step(
-            _("Run a model"), text, reverse("runs", args=[access.project.slug]), _("Run a model"), done, optional=True
-        )
-    ]
+    return [overview.Step(_("Run a model"), text, access.url("runs"), _("Run a model"), done, optional=True)]

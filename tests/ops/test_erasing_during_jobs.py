@@ -321,7 +321,7 @@ def test_an_erasure_waits_for_a_batch_of_a_bulk_act(world, bulk, monkeypatch, ac
     work_of(bulk=bulk)
     meanwhile.check()
     bulk.refresh_from_db()
-    assert bulk.state == (models.BulkActState.DONE if act == "the act" else models.BulkActState.UNDONE)
+    assert bulk.state == (models.ActState.DONE if act == "the act" else models.ActState.UNDONE)
 
 
 @pytest.mark.parametrize(("step", "at"), [("its notes", 1), ("a verdict", 2)])

@@ -99,13 +99,11 @@ def _figures(project: Project, wanted: AgreementFiguresChoice) -> figures.KeptFi
     _check(wanted)
     with named({"tokenizer": "tokenizer"}):
         check_tokenizer(wanted.tokenizer)
-    found = figures.kept_figures(project, wanted.unit, wanted.tokenizer)
-    if found is not None:
-        return found
-    if wanted.tokenizer or figures.takes_long(project):
-        message = _("The figures of the current annotations are not computed yet. Start the job that computes them.")
-        raise Problem(409, "not-computed", message)
     try:
-        return figures.figures_of(project=project, unit=wanted.unit)
+        found = figures.figures_at_once(project, wanted.unit, wanted.tokenizer)
     except ServiceError as error:
         raise Problem(503, error.code, str(error), headers={"Retry-After": "10"}) from error
+    if found is None:
+        message = _("The figures of the current annotations are not computed yet. Start the job that computes them.")
+        raise Problem(409, "not-computed", message)
+    return found

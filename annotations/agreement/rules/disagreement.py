@@ -5,6 +5,8 @@ spans connects them. Locations never overlap, and no annotator marked anything o
 of a location is the spans that they marked inside it, which may be none. Offsets are code points, end-exclusive.
 """
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,7 +14,7 @@ from itertools import combinations
 from operator import eq
 
 from annotations.text.attributes import Attributes, is_tied, voted
-from annotations.text.bio import OUTSIDE, encode_tokens, split_tag
+from annotations.text.bio import OUTSIDE, decode, encode_tokens
 from annotations.text.segments import around
 from annotations.text.spans import Bounds, Parts, Span, Token, covered, split_at, tokenize
 
@@ -58,10 +60,8 @@ def _label_votes(tokens: list[Token], annotation_sets: Sequence[Sequence[Span]],
             continue
         encoded = encode_tokens(tokens, own)
         for at, tag in enumerate(encoded.tags):
-            mark, _ = split_tag(tag)
-            if mark != OUTSIDE:
-                layer.chosen[at] += 1
-                layer.begun[at] += mark == "B"
+            layer.chosen[at] += tag != OUTSIDE
+            layer.begun[at] += tag.startswith("B-")
         for loser in encoded.losers:
             if loser.winner is not None:
                 layer.doubtful.update(range(*covered(tokens, loser.span.start, loser.span.end)))
@@ -77,18 +77,12 @@ def _is_open(layers: Sequence[_LabelVotes], at: int, voters: int, annotators: in
 
 
 def _rebuild(tokens: Sequence[Token], layer: _LabelVotes, annotators: int) -> list[Span]:
-    spans: list[Span] = []
-    start = None
-    for at, chosen in enumerate(layer.chosen):
-        held = 2 * chosen > annotators
-        if start is not None and (not held or 2 * layer.begun[at] > chosen):
-            spans.append(Span(start, tokens[at - 1].end, layer.label))
-            start = None
-        if held and start is None:
-            start = tokens[at].start
-    if start is not None:
-        spans.append(Span(start, tokens[-1].end, layer.label))
-    return spans
+    votes = zip(layer.chosen, layer.begun, strict=True)
+    tags = [
+        f"{'B' if 2 * begun > chosen else 'I'}-{layer.label}" if 2 * chosen > annotators else OUTSIDE
+        for chosen, begun in votes
+    ]
+    return decode(tokens, tags)
 
 
 Version = tuple[Span, ...]
@@ -157,16 +151,13 @@ def locations(annotation_sets: Mapping[str, Sequence[Span]], *, besides: Iterabl
         else:
             hulls.append((start, end))
     found: list[dict[str, Version]] = [dict.fromkeys(annotation_sets, ()) for _ in hulls]
+    starts = [start for start, _ in hulls]
     for annotator, spans in annotation_sets.items():
-        inside: list[list[Span]] = [[] for _ in hulls]
-        at = 0
+        inside: dict[int, list[Span]] = defaultdict(list)
         for span in sorted(set(spans)):
-            while hulls[at][1] <= span.start:
-                at += 1
-            inside[at].append(span)
-        for index, own in enumerate(inside):
-            if own:
-                found[index][annotator] = tuple(own)
+            inside[bisect_right(starts, span.start) - 1].append(span)
+        for at, own in inside.items():
+            found[at][annotator] = tuple(own)
     return [Location(start, end, versions) for (start, end), versions in zip(hulls, found, strict=True)]
 
 

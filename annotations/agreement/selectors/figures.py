@@ -6,6 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, product
+from string import ascii_uppercase
 from typing import cast
 
 from django.db.models import Count, Exists, OuterRef, QuerySet, Sum
@@ -293,10 +295,11 @@ def shown_names(project: Project, annotators: Sequence[str], *, hidden: bool) ->
     """Return the names of annotators by author id, in order; letters in an order that tells nothing, if hidden."""
     if hidden:
         secret = {pk: salted_hmac("annotations.views.agreement", pk).hexdigest() for pk in annotators}
-        return {
-            pk: gettext("Annotator %(n)s") % {"n": _letters(index)}
-            for index, pk in enumerate(sorted(secret, key=lambda pk: secret[pk]))
-        }
+        letters = map(
+            "".join, chain.from_iterable(product(ascii_uppercase, repeat=n) for n in range(1, 9))
+        )  # A … Z, AA …
+        shuffled = zip(sorted(secret, key=lambda pk: secret[pk]), letters, strict=False)
+        return {pk: gettext("Annotator %(n)s") % {"n": name} for pk, name in shuffled}
     names = annotator_names(project)
     return dict(sorted(((pk, names.get(pk, "?")) for pk in annotators), key=lambda row: (row[1].casefold(), row[0])))
 
@@ -309,13 +312,3 @@ def _in_order(pairs: Sequence[AgreementOfPair], order: Sequence[str]) -> list[Ag
         a, b = sorted((row["a"], row["b"]), key=position.__getitem__)
         rows.append({**row, "a": a, "b": b, "spans": row["spans"] if a == row["a"] else row["spans"][::-1]})
     return sorted(rows, key=lambda row: (position[row["a"]], position[row["b"]]))
-
-
-def _letters(index: int) -> str:
-    """A, B, … Z, AA, AB …"""
-    letters = ""
-    index += 1
-    while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters

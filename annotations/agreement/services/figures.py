@@ -110,6 +110,12 @@ def takes_long(project: Project) -> bool:
     return size is None or size > AT_ONCE_CHARACTERS
 
 
+def figures_at_once(project: Project, unit: ComparedUnit, tokenizer: str) -> KeptFigures | None:
+    """The stored figures, or new ones; None where a worker must compute them. Raises ServiceError `changing`."""
+    found = kept_figures(project, unit, tokenizer)
+    return found if found or tokenizer or takes_long(project) else figures_of(project=project, unit=unit)
+
+
 def figures_of(
     *, project: Project, unit: ComparedUnit, tokenizer: str = "", progress: Progress = silent
 ) -> KeptFigures:

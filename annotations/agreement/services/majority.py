@@ -38,7 +38,7 @@ from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import crowd_in
 
 Choice = models.Resolution.Choice
-State = models.MajorityActState
+State = models.ActState
 ACT: Final = "majority-of-notes"
 BATCH: Final = 50
 """Notes in one transaction, which others wait for on SQLite."""
@@ -111,7 +111,7 @@ def plan_majority(*, project: models.Project, user: models.User, key: UUID) -> m
 
 
 def _end(
-    act: models.MajorityAct, state: models.MajorityActState, user: models.User | None, **last: int
+    act: models.MajorityAct, state: models.ActState, user: models.User | None, **last: int
 ) -> events.MajorityCounts:
     with transaction.atomic():
         end(act, state, **last)
@@ -190,10 +190,8 @@ def decide_batch(act: models.MajorityAct, pks: Sequence[int]) -> dict[str, int]:
         for vote in [_vote(project, user, document, submitted[document.pk][1])]
         if crowd_in(vote.bounds) is None
     ]
-    undecided = [vote for vote in votes if vote.ties and not vote.rows]
-    begun = [vote for vote in votes if vote.rows or not vote.ties]
-    sets = _write(project, user, begun)
-    whole = [vote for vote in begun if not vote.ties]
+    sets = _write(project, user, [vote for vote in votes if vote.rows or not vote.ties])
+    whole = [vote for vote in votes if not vote.ties]
     sources = [sets[vote.document.pk] for vote in whole]
     spans: dict[int, list[models.Span]] = defaultdict(list)
     for span in models.Span.objects.filter(annotation_set__in=sources).order_by("start", "end", "id"):
@@ -203,16 +201,13 @@ def decide_batch(act: models.MajorityAct, pks: Sequence[int]) -> dict[str, int]:
     insert_objects(
         models.MajorityNote,
         [
-            *(models.MajorityNote(act=act, document=vote.document) for vote in undecided),
-            *(
-                models.MajorityNote(
-                    act=act,
-                    document=vote.document,
-                    adjudicated_version=sets[vote.document.pk].version,
-                    gold_version=versions.get(vote.document.pk),
-                )
-                for vote in begun
-            ),
+            models.MajorityNote(
+                act=act,
+                document=vote.document,
+                adjudicated_version=own.version if (own := sets.get(vote.document.pk)) else None,
+                gold_version=versions.get(vote.document.pk),
+            )
+            for vote in votes
         ],
     )
     return {

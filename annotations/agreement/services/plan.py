@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db.models import Q
@@ -221,13 +221,7 @@ def _changed(row: AnnotationSet, item: Item, after: list[agreement_events.Adjudi
     resolutions = Resolution.objects.filter(document_id=row.document_id, **inside)
     before = rows_of(resolutions, list(row.spans.filter(**inside)))
 
-    def essence(rows: list[agreement_events.AdjudicatedLocation]) -> list[tuple[Any, ...]]:
-        return [
-            (r["start"], r["end"], r["choice"], r["author"], [(*s[:3], s[4]) for s in r["spans"]], r["heard"])
-            for r in rows
-        ]
-
-    if essence(before) == essence(after):
+    if _essence(before, "author", "heard") == _essence(after, "author", "heard"):
         return Effect([], [])
     return Effect(before, after)
 
@@ -342,14 +336,10 @@ def resolution_of(document: int, new: agreement_events.AdjudicatedLocation) -> R
     """The decision of a row, not stored yet."""
     return Resolution(
         document_id=document,
-        start=new["start"],
-        end=new["end"],
-        choice=new["choice"],
-        author=new["author"],
         spans=[list(span[:3]) for span in new["spans"]],
-        heard=new["heard"],
         by_id=new["by"],
         at=datetime.fromisoformat(new["at"]),
+        **{name: value for name, value in new.items() if name in ("start", "end", "choice", "author", "heard")},
     )
 
 
@@ -377,13 +367,21 @@ def check_unchanged(row: AnnotationSet, effect: Effect) -> None:
         here |= Q(start__lt=each["end"], end__gt=each["start"])
     resolutions = Resolution.objects.filter(here, document_id=row.document_id)
     now = rows_of(resolutions, list(row.spans.filter(start__lt=high, end__gt=low)))
-    if sorted(map(_essence, now)) != sorted(map(_essence, effect.before)):
+    if _essence(now, "by") != _essence(effect.before, "by"):
         raise ServiceError(_("Someone has changed this decision since, so it can't be undone."), code="moved")
 
 
-def _essence(row: agreement_events.AdjudicatedLocation) -> tuple[int, int, str, int, list[tuple[int, int, int, str]]]:
-    spans = sorted((*span[:3], json.dumps(span[4], sort_keys=True)) for span in row["spans"])
-    return row["start"], row["end"], row["choice"], row["by"], spans
+def _essence(
+    rows: Iterable[agreement_events.AdjudicatedLocation], *more: Literal["author", "heard", "by"]
+) -> list[tuple[Any, ...]]:
+    """What is compared of decisions: without the provenance of their spans, and with these fields."""
+    return sorted(
+        (
+            *(row["start"], row["end"], row["choice"], *(row[name] for name in more)),
+            sorted((*span[:3], json.dumps(span[4], sort_keys=True)) for span in row["spans"]),
+        )
+        for row in rows
+    )
 
 
 def last_act(row: AnnotationSet, user: User, *, redo: bool) -> Event:

@@ -152,7 +152,7 @@ def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpR
     JSON `gold`: true to make gold of the outcome and go on to the next note. Where the note has other gold, the page
     comes again, which asks whether to replace that gold.
     """
-    here = reverse("adjudicate", args=[access.slug, note.pk])
+    here = access.url("adjudicate", note.pk)
     try:
         finish_adjudication(project=access.project, document=note, user=access.user)
     except ServiceError as error:
@@ -162,7 +162,7 @@ def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpR
     if not is_json(request):
         return redirect(here)
     goes_on = request.json.get("gold") is True and _made_gold(request, access, note)
-    following = f"{reverse('adjudicate_next', args=[access.slug])}?after={note.pk}"
+    following = f"{access.url('adjudicate_next')}?after={note.pk}"
     return JsonResponse({"next": following if goes_on else here})
 
 

@@ -11,7 +11,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -37,7 +36,7 @@ from annotations.agreement.templatetags import coefficients
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.labels import UNDERLINES
-from annotations.core.requests import Request, error_as_message, in_project, number, paged
+from annotations.core.requests import Request, choice_of, error_as_message, in_project, number, paged
 from annotations.core.services import FILE_DOWNLOADED, ServiceError
 from annotations.core.templatetags.plots import Point
 from annotations.core.templatetags.reasons import reason
@@ -83,8 +82,7 @@ def agreement(request: Request, access: Access) -> HttpResponse:
     A worker computes those of large projects, and those on the tokens of another tokenizer.
     """
     unit, granularity = _chosen(request)
-    tokenizer = request.GET.get("tokenizer", "") if unit in ON_TOKENS else ""
-    tokenizer = tokenizer if tokenizer in KINDS else ""
+    tokenizer = choice_of(request.GET, "tokenizer", KINDS if unit in ON_TOKENS else (), "")
     kinds = {"": _("Words, numbers and single symbols")} | {name: _(kind.title) for name, kind in KINDS.items()}
     context: dict[str, Any] = {
         "unit": unit,
@@ -96,14 +94,12 @@ def agreement(request: Request, access: Access) -> HttpResponse:
         "tokenizers": [(key, name, key == tokenizer) for key, name in kinds.items()] if unit in ON_TOKENS else [],
         "kept_choice": f"&tokenizer={tokenizer}" if tokenizer else "",
     }
-    found = figure_services.kept_figures(access.project, unit, tokenizer)
-    if found is None and (tokenizer or figure_services.takes_long(access.project)):
-        context["computing"] = True
-    else:
-        try:
-            found = found or figure_services.figures_of(project=access.project, unit=unit)
-        except ServiceError as error:
-            context["error"] = str(error)
+    found = None
+    try:
+        found = figure_services.figures_at_once(access.project, unit, tokenizer)
+        context["computing"] = found is None
+    except ServiceError as error:
+        context["error"] = str(error)
     if found and found["notes"]:
         context |= _figures(request, access, found, unit, granularity)
     else:
@@ -121,16 +117,14 @@ def agreement_table(request: Request, access: Access) -> StreamingHttpResponse:
 
 
 def _chosen(request: Request) -> tuple[ComparedUnit, Granularity]:
-    asked, finer = (request.GET.get(name, "") for name in ("unit", "granularity"))
-    unit = ComparedUnit(asked) if asked in list(ComparedUnit) else ComparedUnit.TOKEN
-    return unit, Granularity(finer) if finer in granularities(unit) else Granularity.SUBCATEGORY
+    unit = choice_of(request.GET, "unit", ComparedUnit, ComparedUnit.TOKEN)
+    return unit, choice_of(request.GET, "granularity", granularities(unit), Granularity.SUBCATEGORY)
 
 
 def _figures(
     request: Request, access: Access, found: figure_services.KeptFigures, unit: ComparedUnit, granularity: Granularity
 ) -> dict[str, Any]:
-    asked = request.GET.get("measure", "")
-    measure = next((key for key in MEASURES if key == asked), next(iter(MEASURES)))
+    measure = choice_of(request.GET, "measure", MEASURES, next(iter(MEASURES)))
     names = shown_names(access.project, found["annotators"], hidden=access.unnamed)
     # Where names are hidden, nothing says who an annotator is.
     authors = {} if access.unnamed else {name: int(pk) for pk, name in names.items()}
@@ -141,7 +135,7 @@ def _figures(
         "report": report,
         "left_out": report["left_out"],
         "granularity_name": GRANULARITIES[granularity],
-        "disagreements_url": f"{reverse('disagreements', args=[access.slug])}?unit={unit}",
+        "disagreements_url": f"{access.url('disagreements')}?unit={unit}",
         # A fixed order: PostgreSQL's JSON doesn't keep the order of keys.
         "overview": [(key, GRANULARITIES[key], found["granularities"][key]) for key in granularities(unit)],
         "measures": [(key, name, key == measure) for key, (name, _text) in MEASURES.items()],
@@ -298,12 +292,7 @@ def adjudications(request: Request, access: Access) -> HttpResponse:
     project = access.project
     context: dict[str, Any] = {"left": compare_few(access.project)}
     if not context["left"]:
-        asked = request.GET.get("show", "")
-        show = (
-            adjudication_selectors.Show(asked)
-            if asked in adjudication_selectors.Show.values
-            else adjudication_selectors.Show.TODO
-        )
+        show = choice_of(request.GET, "show", adjudication_selectors.Show, adjudication_selectors.Show.TODO)
         counted = adjudication_selectors.adjudication_counts(project, access.user.pk)
         page = paged(request, adjudication_selectors.adjudication_notes(project, show, access.user.pk), PAGE)
         context |= {
@@ -325,7 +314,7 @@ def adjudicate_next(request: Request, access: Access) -> HttpResponse:
     if found is not None:
         return redirect("adjudicate", access.slug, found)
     messages.success(request, _("No note is left to adjudicate."))
-    return redirect(f"{reverse('adjudications', args=[access.slug])}?show=finished")
+    return redirect(f"{access.url('adjudications')}?show=finished")
 
 
 @in_project(Can.MAKE_GOLD, "POST")

@@ -26,7 +26,18 @@ from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer, fresh_token
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
-from annotations.core.requests import FORM, Request, enter_page, in_project, number, paged, posted, uuid_of, wants_json
+from annotations.core.requests import (
+    FORM,
+    Request,
+    choice_of,
+    enter_page,
+    in_project,
+    number,
+    paged,
+    posted,
+    uuid_of,
+    wants_json,
+)
 from annotations.core.services import FILE_DOWNLOADED, ServiceError, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import may_comment, threads
@@ -52,15 +63,14 @@ def filters_of(request: Request, access: Access) -> tuple[Filters, str]:
     pair = pair_of(data, "pair")
     if pair and access.unnamed:
         pair, notice = None, str(NO_PAIRS)
-    kind, cause, unit = data.get("kind", ""), data.get("cause", ""), data.get("unit", "")
     return Filters(
-        kind=kind if kind in list(DisagreementKind) else "",
+        kind=choice_of(data, "kind", DisagreementKind, ""),
         label=number(data, "label"),
         pair=pair,
         note=number(data, "note"),
         round=number(data, "round"),
-        cause=cause if cause in [*CauseKind.values, UNTAGGED] else "",
-        unit=unit if unit in list(ComparedUnit) else "",
+        cause=choice_of(data, "cause", [*CauseKind.values, UNTAGGED], ""),
+        unit=choice_of(data, "unit", ComparedUnit, ""),
         everyone=data.get("annotation_sets") == "all",
     ), notice
 

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.annotate.selectors.personal import KeyLine, key_lines, program_keys
@@ -67,7 +66,7 @@ class KeysForm(forms.Form):
 def keys(request: Request, access: Access) -> HttpResponse:
     """Show all labels with the project's key and one's own; a POST changes one's own, or with do=reset deletes them."""
     note = notes_for(access).only("id", "name").filter(pk=number(request.GET, "note") or 0).first()
-    here = reverse("keys", args=[access.slug]) + (f"?note={note.pk}" if note else "")
+    here = access.url("keys") + (f"?note={note.pk}" if note else "")
     if request.method == "POST" and request.POST.get("do") == "reset":
         reset_keys(access=access)
         messages.success(request, _("Your keys are reset to the project's keys."))

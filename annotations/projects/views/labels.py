@@ -6,7 +6,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -100,7 +99,7 @@ def label_move(request: Request, access: Access, pk: int) -> HttpResponse:
         if not form.is_valid():
             raise ServiceError(_("The position is missing. The label was not moved."), code="position")
         categories.move_label(label=label, position=form.cleaned_data["position"], actor=access.user)
-    return redirect(f"{reverse('labels', args=[access.slug])}#label-{pk}")
+    return redirect(f"{access.url('labels')}#label-{pk}")
 
 
 @in_project(Can.MANAGE, *FORM)
@@ -167,7 +166,7 @@ def category_add(request: Request, access: Access) -> HttpResponse:
             # The category is already there after a double click.
             category = same or categories.add_category(label_set=label_set, name=name, hue=hue, actor=access.user)
             messages.success(request, _("The category %(name)s was added.") % {"name": category.name})
-            return redirect(f"{reverse('labels', args=[access.slug])}?category={category.pk}#add")
+            return redirect(f"{access.url('labels')}?category={category.pk}#add")
     context = {"form": form, "underline": len(others) % UNDERLINES}
     return render(request, "projects/category_edit.html", context, status=422 if form.errors else 200)
 
@@ -211,7 +210,7 @@ def category_move(request: Request, access: Access, pk: int) -> HttpResponse:
         categories.move_category(category=category, position=form.cleaned_data["position"], actor=access.user)
     else:
         messages.error(request, _("The position is missing. The category was not moved."))
-    return redirect(f"{reverse('labels', args=[access.slug])}#category-{pk}")
+    return redirect(f"{access.url('labels')}#category-{pk}")
 
 
 @in_project(Can.MANAGE, *FORM)

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
@@ -100,7 +99,7 @@ def archive(request: Request, access: Access) -> HttpResponse:
         messages.success(request, _("The project is archived. Nobody can change it until a manager restores it."))
     except ServiceError as error:
         messages.error(request, _("The project was not archived. %(reason)s") % {"reason": error})
-    return redirect(reverse("project_settings", args=[access.slug]) + "#archive")
+    return redirect(access.url("project_settings") + "#archive")
 
 
 @in_project(Can.ARCHIVE, "POST")

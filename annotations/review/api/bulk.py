@@ -15,7 +15,7 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged
 from annotations.core.api.routes import Answer, ApiRequest, Body, Code, FieldReader, ProjectRouter, check, enter, named
 from annotations.core.services import record_reads
 from annotations.jobs.api import JobItem, started
-from annotations.models import BulkAct, BulkActState, Job
+from annotations.models import ActState, BulkAct, Job
 from annotations.notes.api import codes_of, label_coded
 from annotations.review.api.reviewing import Codes, coded
 from annotations.review.forms import BulkForm
@@ -237,7 +237,7 @@ def _begin(
 
 def with_preview(access: Access, row: BulkAct) -> BulkWithPreview:
     codes = codes_of(access.project.pk)
-    if row.state != BulkActState.PLANNED:
+    if row.state != ActState.PLANNED:
         return BulkWithPreview.of(row, codes)
     plan = planned_act(row, access.user)
     return BulkWithPreview.of(

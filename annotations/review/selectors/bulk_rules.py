@@ -22,7 +22,7 @@ from django.shortcuts import get_object_or_404
 
 from annotations import models
 from annotations.core import suggestions
-from annotations.review.rules.precision import Candidate, LabeledBounds, conflicting
+from annotations.review.rules.precision import Candidate, conflicting
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.reviewing import handed_over_by
 from annotations.review.selectors.suggestions import (
@@ -30,6 +30,7 @@ from annotations.review.selectors.suggestions import (
     candidate_of,
     finished_gold_of,
     finished_sets,
+    gold_bounds,
     with_finished_gold,
 )
 
@@ -58,7 +59,7 @@ class BulkRule:
 
 def acts_in(project: models.Project) -> "QuerySet[models.BulkAct]":
     """The bulk acts that were started, the newest first."""
-    rows = models.BulkAct.objects.filter(project=project).exclude(state=models.BulkActState.PLANNED)
+    rows = models.BulkAct.objects.filter(project=project).exclude(state=models.ActState.PLANNED)
     return rows.select_related("user", "project").order_by("-created_at", "pk")
 
 
@@ -261,15 +262,6 @@ def _conflicts(rule: BulkRule, act: str, project: models.Project, user: models.U
     count, documents = 0, list(candidates)
     for at in range(0, len(documents), NOTES):
         notes = documents[at : at + NOTES]
-        gold, finished = _gold(project, notes), with_finished_gold(project, notes)
-        count += sum(len(conflicting(candidates[n], gold.get(n, ()), has_finished_gold=n in finished)) for n in notes)
+        gold, finished = gold_bounds(project, notes), with_finished_gold(project, notes)
+        count += sum(len(conflicting(candidates[n], gold[n], has_finished_gold=n in finished)) for n in notes)
     return count
-
-
-def _gold(project: models.Project, notes: list[int]) -> dict[int, list[LabeledBounds]]:
-    authors = models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD)
-    rows = models.Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=notes)
-    found: dict[int, list[LabeledBounds]] = defaultdict(list)
-    for note, start, end, label in rows.values_list("annotation_set__document", "start", "end", "label"):
-        found[note].append((start, end, label))
-    return found

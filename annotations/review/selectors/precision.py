@@ -14,9 +14,11 @@ from typing import Any, Self
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 
 from annotations.core.authors import gold_sets
-from annotations.models import AnnotationSet, AnnotationSetState, Author, BulkAct, Decision, Project, Review, Span, User
+from annotations.models import Author, BulkAct, Decision, Project, Review, Span, User
 from annotations.review.rules.precision import BANDS, Estimate, Rate, by_notes
 from annotations.review.selectors.bulk_rules import BulkPreview, BulkRule, open_of, preview, rule_of, suggestions_of
+from annotations.review.selectors.reviewing import sets_of
+from annotations.review.selectors.suggestions import bounds_by_note
 
 _DECIDED = Q(decision__isnull=False, decision__cause__isnull=True)
 _ACCEPTED = Q(decision__verdict=Decision.Verdict.ACCEPTED, decision__start=F("start"), decision__end=F("end"))
@@ -286,20 +288,11 @@ def _drawn(run: Author) -> DrawnPrecision:
     right, found = [], []
     for at in range(0, len(documents), BATCH):
         batch = documents[at : at + BATCH]
-        sets = AnnotationSet.objects.filter(author=run, document__in=batch, state=AnnotationSetState.SUBMITTED)
-        suggested = _spans_of(list(sets.values_list("pk", flat=True)))
-        gold = _spans_of(list(gold_sets(run.project).filter(document__in=batch).values_list("pk", flat=True)))
+        sets, gold_ones = sets_of(run).filter(document__in=batch), gold_sets(run.project).filter(document__in=batch)
+        suggested = bounds_by_note(annotation_set__in=list(sets.values_list("pk", flat=True)))
+        gold = bounds_by_note(annotation_set__in=list(gold_ones.values_list("pk", flat=True)))
         for document in batch:
-            in_run, in_gold = suggested.get(document, set()), gold.get(document, set())
+            in_run, in_gold = suggested[document], gold[document]
             right.append((len(in_run & in_gold), len(in_run)))
             found.append((len(in_run & in_gold), len(in_gold)))
     return DrawnPrecision(run, by_notes(right), by_notes(found))
-
-
-def _spans_of(sets: list[int]) -> dict[int, set[tuple[int, int, int]]]:
-    """The spans of these annotation sets by note: start, end, label id."""
-    spans: dict[int, set[tuple[int, int, int]]] = {}
-    rows = Span.objects.filter(annotation_set__in=sets).order_by()
-    for document, start, end, label in rows.values_list("annotation_set__document_id", "start", "end", "label_id"):
-        spans.setdefault(document, set()).add((start, end, label))
-    return spans

@@ -164,7 +164,8 @@ def chosen_runs(project: models.Project, wanted: Iterable[str], *, merged: bool 
     return [named[pk] for pk in sorted(named)] or [one for one in every if merged or one.merged_from is None]
 
 
-def _sets_of(author: models.Author) -> "QuerySet[models.AnnotationSet]":
+def sets_of(author: models.Author) -> "QuerySet[models.AnnotationSet]":
+    """The annotation sets of a run that people may see."""
     return models.AnnotationSet.objects.filter(author=author, state=models.AnnotationSetState.SUBMITTED)
 
 
@@ -183,7 +184,7 @@ def next_to_review(author: models.Author, after: int = 0, user: models.User | No
         document=OuterRef("document"), author_id=golden.first() or 0, state=models.AnnotationSetState.SUBMITTED
     )
     handed_over = handed_over_by(user, review__document=OuterRef("document"), review__author=OuterRef("author"))
-    left = _sets_of(author).filter(~Exists(finished), ~Exists(handed_over)).order_by("document_id")
+    left = sets_of(author).filter(~Exists(finished), ~Exists(handed_over)).order_by("document_id")
     waiting = left.values_list("document_id", flat=True)
     second = models.Handover.objects.filter(
         review__document=OuterRef("document"), review__author=author, state__in=ACTIVE
@@ -199,7 +200,7 @@ def review_progress(author: models.Author, user: models.User | None = None) -> R
     """The progress for a person. Without a person, every note that is not finished counts as left."""
     done = models.Review.objects.filter(author=author, finished_at__isnull=False).count()
     between = waiting_of([author.pk], user).get(author.pk, WaitingCounts()) if user else WaitingCounts()
-    return ReviewProgress(done, _sets_of(author).count(), between.yours, between.others)
+    return ReviewProgress(done, sets_of(author).count(), between.yours, between.others)
 
 
 def review_for(access: Access, author: int, note: int) -> tuple[models.Author, models.Document]:
@@ -308,8 +309,7 @@ class ReviewList:
 
 def review_list(author: models.Author, pk: int, user: models.User) -> ReviewList:
     """The notes around note `pk`, at most MOST_NEIGHBORS before and after it, ordered by id."""
-    sets = models.AnnotationSet.objects.filter(author=author, state=models.AnnotationSetState.SUBMITTED)
-    rows = sets.values_list("document_id", "document__name")
+    rows = sets_of(author).values_list("document_id", "document__name")
     before = [*rows.filter(document_id__lt=pk).order_by("-document_id")[: MOST_NEIGHBORS + 1]]
     following = [*rows.filter(document_id__gte=pk).order_by("document_id")[: MOST_NEIGHBORS + 2]]
     earlier = before.pop()[0] if len(before) > MOST_NEIGHBORS else None

@@ -1,10 +1,11 @@
 """The strings that runs suggest, most open or least certain first, in pages, from the counts in SuggestedString."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Literal
 
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Greatest, Substr
@@ -14,12 +15,12 @@ from annotations.core import suggestions
 from annotations.core.access import Access
 from annotations.core.authors import notes_in_review
 from annotations.core.services import record_reads
-from annotations.models import Author, AuthorKind, Decision, Document, Project, Review, Span, SuggestedString, User
+from annotations.models import Decision, Document, Project, Review, Span, SuggestedString, User
 from annotations.notes.events import NOTES_SEARCHED, NotesSearched
 from annotations.review.selectors.bulk_rules import waiting_by_string
 from annotations.review.selectors.planted import aliases, left_for_one
 from annotations.review.selectors.reviewing import handed_over_by
-from annotations.review.selectors.suggestions import is_doubtful, with_finished_gold
+from annotations.review.selectors.suggestions import gold_bounds, is_doubtful, with_finished_gold
 from annotations.text.search import around
 
 ROWS = 50
@@ -67,24 +68,14 @@ def strings(runs: Sequence[int], *, label: int | None = None, order: Order = "op
     """The strings of these runs that have open suggestions; the same string in several runs is one row."""
     first = (number - 1) * ROWS
     merged = _merged(runs, label, order, first + ROWS + 1)[first:]
-    texts = _texts([row.sample for row in merged[:ROWS]])
-    shown = [
-        StringRow(
-            row.pk, row.key, *texts.get(row.sample, (0, "", "", "")), row.label, row.count, row.open, row.confidence
-        )
-        for row in merged[:ROWS]
-    ]
-    return StringPage(shown, number, len(merged) > ROWS)
+    return StringPage(_rows(merged[:ROWS]), number, len(merged) > ROWS)
 
 
 def of_string(string: SuggestedString, runs: Sequence[int]) -> StringRow:
     """The row of one string, whether it has open suggestions or not."""
     rows = SuggestedString.objects.filter(author__in=runs, string_key=string.string_key, label_id=string.label_id)
-    merged = _MergedString(string.pk, string.string_key, string.sample, string.label_id)
-    for row in rows:
-        merged.add(row)
-    texts = _texts([merged.sample]).get(merged.sample, (0, "", "", ""))
-    return StringRow(string.pk, merged.key, *texts, merged.label, merged.count, merged.open, merged.confidence)
+    [shown] = _rows([_summed(string, list(rows))])
+    return replace(shown, pk=string.pk)
 
 
 def as_waiting(page: StringPage, runs: Sequence[int], project: Project, user: User) -> StringPage:
@@ -103,40 +94,29 @@ def as_waiting(page: StringPage, runs: Sequence[int], project: Project, user: Us
     return replace(page, rows=rows)
 
 
-@dataclass(slots=True)
-class _MergedString:
-    """A string with one label, summed over the chosen runs.
+def _rows(found: Sequence[SuggestedString]) -> list[StringRow]:
+    texts = _texts([row.sample for row in found])
+    return [
+        StringRow(
+            row.pk, row.string_key, *texts.get(row.sample, (0, "", "", "")), row.label_id, row.count, row.open,
+            row.confidence_sum / row.scored if row.scored else None,
+        )
+        for row in found
+    ]  # fmt: skip
 
-    `pk`, `sample` and `uncertainty` are from the least certain run among those with open suggestions.
+
+def _summed(string: SuggestedString, rows: Sequence[SuggestedString]) -> SuggestedString:
+    """A string with one label, summed over its rows in the chosen runs.
+
+    Its id, sample and uncertainty are from the least certain run among those with open suggestions.
     """
-
-    pk: int
-    key: int
-    sample: int
-    label: int
-    count: int = 0
-    open: int = 0
-    scored: int = 0
-    confidence_sum: float = 0.0
-    uncertainty: float = -1.0
-
-    @property
-    def confidence(self) -> float | None:
-        return self.confidence_sum / self.scored if self.scored else None
-
-    def add(self, row: SuggestedString) -> None:
-        if row.open and (-row.uncertainty, row.pk) < (-self.uncertainty, self.pk):
-            self.pk, self.sample, self.uncertainty = row.pk, row.sample, row.uncertainty
-        self.count += row.count
-        self.open += row.open
-        self.scored += row.scored
-        self.confidence_sum += row.confidence_sum
-
-    def rank(self, order: Order) -> float:
-        return self.open if order == "open" else self.uncertainty
+    least = min((row for row in rows if row.open), key=lambda row: (-row.uncertainty, row.pk), default=string)
+    sums = {name: sum(getattr(row, name) for row in rows) for name in ("count", "open", "scored", "confidence_sum")}
+    same = {name: getattr(least, name) for name in ("pk", "sample", "uncertainty", "string_key", "label_id")}
+    return SuggestedString(**same, **sums)
 
 
-def _merged(runs: Sequence[int], label: int | None, order: Order, wanted: int) -> list[_MergedString]:
+def _merged(runs: Sequence[int], label: int | None, order: Order, wanted: int) -> list[SuggestedString]:
     """The first strings over all runs, read from the start of each run's index.
 
     If a string is ranked by a single run, the first rows of each run contain the first rows overall. If it is ranked by
@@ -147,7 +127,7 @@ def _merged(runs: Sequence[int], label: int | None, order: Order, wanted: int) -
     depth = wanted if by_one else 2 * wanted
     while True:
         tops = [list(_of_run(run, label, order)[:depth]) for run in runs]
-        found = sorted(_whole(runs, tops), key=lambda row: (-row.rank(order), row.pk))[:wanted]
+        found = sorted(_whole(runs, tops), key=lambda row: (-getattr(row, order), row.pk))[:wanted]
         cut = [rows[-1].open for rows in tops if len(rows) == depth]
         if by_one or not cut or (len(found) == wanted and found[-1].open > sum(cut)):
             return found
@@ -158,10 +138,10 @@ def _of_run(run: int, label: int | None, order: Order) -> "QuerySet[SuggestedStr
     rows = SuggestedString.objects.filter(author=run, open__gt=0)
     if label is not None:
         rows = rows.filter(label_id=label)
-    return rows.order_by("-open" if order == "open" else "-uncertainty", "id")
+    return rows.order_by(f"-{order}", "id")
 
 
-def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> Iterable[_MergedString]:
+def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> list[SuggestedString]:
     """The strings among these rows, summed over all chosen runs."""
     rows = {row.pk: row for top in tops for row in top}
     if len(runs) > 1:
@@ -171,12 +151,10 @@ def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> It
             others = SuggestedString.objects.filter(author__in=runs, string_key__in=batch)
             rows |= {row.pk: row for row in others}
     seen = {(row.string_key, row.label_id) for top in tops for row in top}
-    merged: dict[tuple[int, int], _MergedString] = {}
+    grouped: dict[tuple[int, int], list[SuggestedString]] = defaultdict(list)
     for row in rows.values():
-        key = row.string_key, row.label_id
-        if key in seen:
-            merged.setdefault(key, _MergedString(row.pk, row.string_key, row.sample, row.label_id)).add(row)
-    return merged.values()
+        grouped[row.string_key, row.label_id].append(row)
+    return [own[0] if len(own) == 1 else _summed(own[0], own) for key, own in grouped.items() if key in seen]
 
 
 def _texts(samples: Sequence[int]) -> dict[int, tuple[int, str, str, str]]:
@@ -257,24 +235,31 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
     rows = list(spans.select_related("annotation_set__author", "decision__reviewer"))
     one_by_one = left_for_one(row.pk for row in rows)
     documents = {row.annotation_set.document_id for row in rows}
-    notes = {
-        pk: (name, language, text)
-        for pk, name, language, text in Document.objects.filter(pk__in=documents).values_list(
-            "pk", "name", "language", "text"
-        )
-    }
+    notes = Document.objects.only("name", "language", "text").in_bulk(documents)
     handed_over = handed_over_by(user, review__document__in=documents)
-    handed_over_pairs = handed_over.values_list("review__document_id", "review__author_id")
-    gold, unavailable = _gold(documents, project_id), _finished(rows) | set(handed_over_pairs)
-    drafts = notes_in_review(project_id, documents)
+    unavailable = _finished(rows) | set(handed_over.values_list("review__document_id", "review__author_id"))
+    gold, drafts = gold_bounds(project_id, documents), notes_in_review(project_id, documents)
     finished_gold, alias = with_finished_gold(project_id, documents), aliases(project_id).of
-    return [
-        _occurrence(
-            row, *notes[row.annotation_set.document_id], gold, drafts, unavailable, one_by_one=row.pk in one_by_one,
-            named=alias(row.pk), has_finished_gold=row.annotation_set.document_id in finished_gold,
-        )
-        for row in rows
-    ]  # fmt: skip
+    found = []
+    for row in rows:
+        note, run = notes[row.annotation_set.document_id], row.annotation_set.author
+        before, marked, after = around(note.text, (row.start, row.end))
+        decision: Decision | None = getattr(row, "decision", None)
+        state, by = "open", ""
+        if decision is not None:
+            state, by = decision.verdict, decision.reviewer.username
+        elif (row.start, row.end, row.label_id) in gold[note.pk]:
+            state = "draft" if note.pk in drafts else "gold"
+        elif row.pk in one_by_one or (note.pk, run.pk) in unavailable:
+            state = "unavailable"
+        found.append(
+            Occurrence(
+                row.pk, alias(row.pk), note.pk, note.name, note.language, run.name, run.pk, row.label_id, row.start,
+                row.end, before, marked, after, row.confidence, row.source, state, by, note.pk in finished_gold,
+                is_doubtful(row.provenance),
+            )
+        )  # fmt: skip
+    return found
 
 
 def sampled(spans: "QuerySet[Span]", seed: str, most: int) -> "QuerySet[Span]":
@@ -309,12 +294,6 @@ def looked_at(spans: "QuerySet[Span]", access: Access, shown: int) -> list[Occur
     return rows
 
 
-def _gold(documents: Iterable[int], project_id: int) -> set[tuple[Any, ...]]:
-    authors = Author.objects.filter(project=project_id, kind=AuthorKind.GOLD)
-    rows = Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=documents)
-    return set(rows.values_list("annotation_set__document_id", "start", "end", "label_id"))
-
-
 def _finished(rows: Sequence[Span]) -> set[tuple[int, int]]:
     """The finished reviews of these suggestions' notes, as (note id, author id of the run)."""
     reviews = Review.objects.filter(
@@ -323,24 +302,3 @@ def _finished(rows: Sequence[Span]) -> set[tuple[int, int]]:
         finished_at__isnull=False,
     )
     return set(reviews.values_list("document_id", "author_id"))
-
-
-def _occurrence(
-    row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], drafts: set[int],
-    unavailable: set[tuple[int, int]], *, one_by_one: bool, named: int, has_finished_gold: bool,
-) -> Occurrence:  # fmt: skip
-    annotation_set = row.annotation_set
-    before, marked, after = around(text, (row.start, row.end))
-    decision: Decision | None = getattr(row, "decision", None)
-    state, by = "open", ""
-    if decision is not None:
-        state, by = decision.verdict, decision.reviewer.username
-    elif (annotation_set.document_id, row.start, row.end, row.label_id) in gold:
-        state = "draft" if annotation_set.document_id in drafts else "gold"
-    elif one_by_one or (annotation_set.document_id, annotation_set.author_id) in unavailable:
-        state = "unavailable"
-    return Occurrence(
-        row.pk, named, annotation_set.document_id, name, language, annotation_set.author.name,
-        annotation_set.author_id, row.label_id, row.start, row.end, before, marked, after, row.confidence, row.source,
-        state, by, has_finished_gold, is_doubtful(row.provenance),
-    )  # fmt: skip

@@ -1,6 +1,7 @@
 """Suggestions with what a decision needs to know: the note, the run, and the current decision."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,6 +53,21 @@ def conflicting_among(suggestions: Sequence[tuple[int, int, int, MergedProvenanc
     return {
         suggestions[index][0]: [suggestions[other][0] for other in others] for index, others in enumerate(conflicting)
     }
+
+
+def bounds_by_note(**spans: Any) -> dict[int, set[LabeledBounds]]:
+    """The bounds and labels of the spans that match the arguments of `QuerySet.filter`, by note."""
+    found: dict[int, set[LabeledBounds]] = defaultdict(set)
+    rows = Span.objects.filter(**spans).order_by()
+    for note, start, end, label in rows.values_list("annotation_set__document_id", "start", "end", "label_id"):
+        found[note].add((start, end, label))
+    return found
+
+
+def gold_bounds(project: Project | int, notes: Iterable[int]) -> dict[int, set[LabeledBounds]]:
+    """The bounds and labels of the gold of these notes."""
+    authors = Author.objects.filter(project=project, kind=AuthorKind.GOLD)
+    return bounds_by_note(annotation_set__author__in=authors, annotation_set__document__in=notes)
 
 
 Bounds = tuple[int, int]

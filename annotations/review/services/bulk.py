@@ -180,7 +180,7 @@ AT_ONCE = 2_000
 COUNTS = ("decided", "left", "beside", "undone", "kept", "skipped", "skipped_notes", "conflicts", "doubtful")
 # Suggestions per transaction of a job.
 BATCH = 500
-State = models.BulkActState
+State = models.ActState
 
 
 def plan_bulk(
@@ -297,7 +297,7 @@ def at_once(bulk: models.BulkAct, work: Callable[..., dict[str, Any]]) -> dict[s
         return work(bulk=bulk)
 
 
-def _end(bulk: models.BulkAct, state: models.BulkActState, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
+def _end(bulk: models.BulkAct, state: models.ActState, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
     with transaction.atomic():
         queue.end(bulk, state, **changed)
         counts = {name: getattr(bulk, name) for name in COUNTS}

@@ -22,6 +22,7 @@ from annotations.review.events import REVIEW_REVEALED, ReviewRevealed
 from annotations.review.rules import planting
 from annotations.review.selectors.planted import drawing_key, hidden_in
 from annotations.review.selectors.precision import RIGHT_DECISION
+from annotations.review.selectors.reviewing import sets_of
 from annotations.review.services.deciding import Request, decide_locked
 from annotations.review.services.locked_notes import LockedReview
 from annotations.review.services.log import Act
@@ -56,10 +57,7 @@ class SuggestionColumns(NamedTuple):
 
 def suggested_in(run: models.Author, notes: Collection[int]) -> dict[int, list[SuggestionColumns]]:
     """The run's suggestions by note, in text order."""
-    sets = models.AnnotationSet.objects.filter(
-        author=run, document__in=notes, state=models.AnnotationSetState.SUBMITTED
-    )
-    by_set = dict(sets.values_list("pk", "document_id"))
+    by_set = dict(sets_of(run).filter(document__in=notes).values_list("pk", "document_id"))
     found: dict[int, list[SuggestionColumns]] = {note: [] for note in by_set.values()}
     rows = models.Span.objects.filter(annotation_set__in=list(by_set)).order_by("start", "end", "pk")
     columns = ("pk", "annotation_set_id", "start", "end", "label_id", "string_key", "confidence")

@@ -15,8 +15,6 @@ from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 from annotations.core.authors import gold_sets
 from annotations.core.suggestions import String, expected_bits
 from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
     Author,
     Handover,
     Label,
@@ -31,7 +29,7 @@ from annotations.models import (
 from annotations.review.rules.precision import Rate, likely_right
 from annotations.review.selectors.bulk_rules import only_open
 from annotations.review.selectors.precision import rates_of
-from annotations.review.selectors.reviewing import NoteOrder, next_to_review, notes_handed_over_by
+from annotations.review.selectors.reviewing import NoteOrder, next_to_review, notes_handed_over_by, sets_of
 
 # Size of the first batch of notes, and of the largest; each batch is twice as large as the one before.
 LOOK, LONGEST_LOOK = 20, 640
@@ -83,9 +81,7 @@ class _NoteOrder:
 
     def _look(self, notes: Iterable[int]) -> Found | None:
         """The lowest sort key among the open suggestions of these notes."""
-        sets = AnnotationSet.objects.filter(
-            author=self._author, document__in=list(notes), state=AnnotationSetState.SUBMITTED
-        )
+        sets = sets_of(self._author).filter(document__in=list(notes))
         spans = Span.objects.filter(annotation_set__in=list(sets.order_by().values_list("pk", flat=True)))
         if self._label is not None:
             spans = spans.filter(label_id=self._label)
@@ -255,9 +251,7 @@ def _keep_draw(author: Author, document: int, user: User) -> None:
 def _notes(author: Author) -> "QuerySet[SuggestedNote]":
     """The run's notes, without notes whose gold was made by other means than this review."""
     gold = gold_sets(author.project).filter(document=OuterRef("document"))
-    read = AnnotationSet.objects.filter(
-        document=OuterRef("document"), author=author, state=AnnotationSetState.SUBMITTED
-    )
+    read = sets_of(author).filter(document=OuterRef("document"))
     begun = _reviews(author).filter(ahead__isnull=True)
     return SuggestedNote.objects.filter(Exists(begun) | ~Exists(gold), Exists(read), author=author)
 
@@ -315,7 +309,7 @@ def _expected_information(author: Author, project: Project, documents: list[int]
 
     It comes from the open suggestions, and decreases with the number of decisions on the same strings.
     """
-    sets = AnnotationSet.objects.filter(author=author, document__in=documents, state=AnnotationSetState.SUBMITTED)
+    sets = sets_of(author).filter(document__in=documents)
     spans = only_open(Span.objects.filter(annotation_set__in=list(sets.values_list("pk", flat=True))), project, None)
     found: dict[int, list[tuple[String, float | None]]] = {document: [] for document in documents}
     rows = spans.order_by().values_list("annotation_set__document_id", "string_key", "label_id", "confidence")

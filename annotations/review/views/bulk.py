@@ -23,7 +23,7 @@ from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
 from annotations.core.services import ServiceError, record_reads
 from annotations.jobs.services.queue import job_of
-from annotations.models import Author, BulkAct, BulkActState, Job, Label, SuggestedString
+from annotations.models import ActState, Author, BulkAct, Job, Label, SuggestedString
 from annotations.review.forms import BulkForm
 from annotations.review.rules.precision import FEW, Estimate, by_notes
 from annotations.review.selectors.bulk_rules import BulkRule, act_for, acts_in, open_of, rule_of, waiting_by_string
@@ -91,7 +91,7 @@ def review_bulk(request: requests.Request, access: Access, bulk: UUID) -> HttpRe
         "at_once": AT_ONCE,
         "mine": row.user_id == access.user.pk,
     }
-    if row.state == BulkActState.PLANNED:
+    if row.state == ActState.PLANNED:
         context |= _planned(access, row, rule, labels)
     return render(request, "review/bulk.html", context)
 

@@ -91,7 +91,7 @@ def review_next(request: Request, access: Access, author: int) -> HttpResponse:
     queue, after = reviewing.NoteOrder.of(request.GET), number(request.GET, "after") or 0
     found = next_in_queue(run, access.project, queue, access.user, after)
     if found is not None:
-        return redirect(f"{reverse('review', args=[access.slug, run.pk, found])}{kept(request, **queue.chosen)}")
+        return redirect(f"{access.url('review', run.pk, found)}{kept(request, **queue.chosen)}")
     context = {"run": run, "progress": reviewing.review_progress(run, access.user)}
     return render(request, "review/done.html", context)
 
@@ -190,7 +190,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     """
     hidden = hidden_at(run, note)
     queue = reviewing.NoteOrder.that_chose(request.GET)
-    following = f"{reverse('review_next', args=[access.slug, run.pk])}{kept(request, after=note.pk)}"
+    following = f"{access.url('review_next', run.pk)}{kept(request, after=note.pk)}"
     if is_json(request):
         known = suggestion_named(access.project, run, note)
         asked = _finishing_of(body_of(request))
@@ -201,7 +201,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
             return JsonResponse(state | {"next": None})
         _tell_found(request, hidden)
         return JsonResponse({"next": following})
-    here = f"{reverse('review', args=[access.slug, run.pk, note.pk])}{kept(request, **queue.chosen)}"
+    here = f"{access.url('review', run.pk, note.pk)}{kept(request, **queue.chosen)}"
     try:
         stage = request.POST.get("stage", "first")
         finish_review(document=note, author=run, user=access.user, stage=stage, queue=queue)

@@ -172,8 +172,8 @@ SHAPES: Final[dict[tuple[type[Model], str], shapes.Shape]] = {
         },
         required=("kind", "runs"),
     ),
-    (models.BulkAct, "state"): _finished(models.BulkActState.DONE),
-    (models.MajorityAct, "state"): _finished(models.MajorityActState.DONE),
+    (models.BulkAct, "state"): _finished(models.ActState.DONE),
+    (models.MajorityAct, "state"): _finished(models.ActState.DONE),
     (models.Document, "name"): shapes.only(
         lambda value: value and not bad_character(value), _("is a name of a note that is not allowed")
     ),

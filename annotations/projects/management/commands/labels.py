@@ -75,16 +75,13 @@ def _rows(project: Project) -> Iterable[Label]:
     return rows.order_by("category__position", "position", "pk")
 
 
+def _columns(label: Label) -> dict[str, Any]:
+    return {column: getattr(label, column) for column in COLUMNS} | {"category": label.category.code}
+
+
 def _described(label: Label) -> dict[str, Any]:
-    return {
-        "code": label.code,
-        "name": label.name,
-        "category": label.category.code,
-        "hotkey": label.hotkey,
-        "description": label.description,
-        "placeholder": label.placeholder,
+    return _columns(label) | {
         "attributes": as_data(definitions(label)),
-        "identifier": label.identifier,
         "merged_into": label.merged_into.code if label.merged_into else None,
         "used": Span.objects.filter(label=label).exists(),
     }
@@ -93,11 +90,7 @@ def _described(label: Label) -> dict[str, Any]:
 def _cells(project: Project) -> Iterable[Sequence[object]]:
     for label in _rows(project):
         if label.merged_into is None:
-            lines = as_lines(definitions(label))
-            yield (
-                label.code, label.name, label.category.code, label.hotkey, label.description, label.placeholder, lines,
-                label.identifier,
-            )  # fmt: skip
+            yield [*(_columns(label) | {"attributes": as_lines(definitions(label))}).values()]
 
 
 # ── Changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────

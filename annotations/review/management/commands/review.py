@@ -10,7 +10,8 @@ from annotations.core.decision_files import DecisionFileCommand
 from annotations.core.services import ServiceError
 from annotations.formats.files.csv_files import DECISION, DecisionRow, RowError
 from annotations.gold.services.splitting import wanted_set
-from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, Label, Review
+from annotations.models import Author, Document, Label, Review
+from annotations.review.selectors.reviewing import sets_of
 from annotations.review.selectors.suggestions import Suggestion, of_run, suggestions
 from annotations.review.services.deciding import ON_A_SUGGESTION, Request, decide
 from annotations.review.services.finishing import finish_review
@@ -41,9 +42,8 @@ class Command(DecisionFileCommand):
 
     def notes(self, access: Access) -> Iterable[Document]:
         finished = Review.objects.filter(author=self.author, finished_at__isnull=False).values("document_id")
-        sets = AnnotationSet.objects.filter(author=self.author, state=AnnotationSetState.SUBMITTED)
-        wanted = sets.exclude(document_id__in=finished).order_by("document_id").values_list("document_id", flat=True)
-        for pk in wanted:
+        sets = sets_of(self.author).exclude(document_id__in=finished).order_by("document_id")
+        for pk in sets.values_list("document_id", flat=True):
             yield Document.objects.defer("text").get(pk=pk)
 
     def open_in(self, access: Access, note: Document) -> Iterable[Sequence[object]]:
