@@ -19,12 +19,13 @@ from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.access import Access, Can
 from annotations.core.api.answers import matched, outdated
 from annotations.core.api.routes import ApiRequest, Body, Note, ProjectRouter, invalid, named
-from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit
+from annotations.core.changes import ChangeKind, ChangeRefused, SpanEdit
 from annotations.core.services import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.models import AnnotationSet, Document
 from annotations.notes.api import SpanOut, codes_of, label_coded
 from annotations.text.names import MAX_OFFSET
+from annotations.text.spans import LabeledBounds
 
 router = ProjectRouter(tags=["Annotations"])
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
 
 Shape = TypeVar("Shape")
-LabeledBounds = tuple[int, int, int]
-"""A span's start, end and label id."""
 MOST_AT_ONCE = 2000
 
 

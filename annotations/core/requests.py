@@ -18,10 +18,11 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.changes import ChangeRefused, LabeledBounds, not_whole
+from annotations.core.changes import ChangeRefused, not_whole
 from annotations.core.services import ServiceError
 from annotations.models import User
 from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole, whole
+from annotations.text.spans import LabeledBounds
 
 JSON = "application/json"
 UPLOADS = "takes_uploads"

@@ -9,9 +9,11 @@ from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext as _
 
 from annotations.core.services import SET_SEEDED, ServiceError
-from annotations.models import AnnotationSet, Author, AuthorKind, Event, Label, Span, User
+from annotations.models import AnnotationSet, Author, AuthorKind, Document, Event, Label, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 from annotations.text.attributes import AttributeDef, Attributes, Value, definitions_of, fitting, with_value
+from annotations.text.spans import LabeledBounds, SpanError, checked
+from annotations.text.spans import Span as DomainSpan
 
 
 class SpanItem(TypedDict):
@@ -129,6 +131,23 @@ def with_attribute(attributes: Mapping[str, Value] | None, label: int, name: str
             message = gettext("The label of this span doesn't have this attribute or value. Reload the page.")
             raise ServiceError(message, code="attribute")
     return stored(with_value(pairs_of(attributes), name, value))
+
+
+def check_label(project_id: int, label: int) -> None:
+    """Raise ServiceError `label` unless the project has this label, which was not merged into another one."""
+    if not Label.objects.filter(pk=label, label_set__project_id=project_id, merged_into__isnull=True).exists():
+        raise ServiceError(gettext("This label does not belong to the project. Reload the page."), code="label")
+
+
+def checked_bounds(document: Document, bounds: LabeledBounds, quote: str | None) -> LabeledBounds:
+    """Bounds without surrounding white space, and the label. Raises ServiceError where they don't fit the note."""
+    start, end, label = bounds
+    check_label(document.project_id, label)
+    try:
+        span = checked(document.text, DomainSpan(start, end, ""), quote)
+    except SpanError as error:
+        raise ServiceError(gettext("Not saved. %(error)s") % {"error": error}, code=error.code) from None
+    return span.start, span.end, label
 
 
 def attribute_words(attributes: Mapping[str, Value]) -> list[str]:

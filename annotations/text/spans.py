@@ -15,6 +15,9 @@ from annotations.text.wording import WordedError
 Bounds = tuple[int, int]
 """Start and end, in code points, end-exclusive."""
 
+LabeledBounds = tuple[int, int, int]
+"""Start and end, in code points, end-exclusive, and label id."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -31,7 +31,7 @@ from annotations.jobs.api import JobItem
 from annotations.models import Document, Job, Label, MajorityAct
 from annotations.notes.api import codes_of
 from annotations.text.names import MAX_ID, MAX_OFFSET
-from annotations.text.spans import Span
+from annotations.text.spans import LabeledBounds, Span
 
 router = ProjectRouter(tags=["Adjudication"])
 LIST: Final = "/projects/{slug:slug}/adjudications"
@@ -205,7 +205,7 @@ def _desk(access: Access, state: desk_selectors.DeskState) -> Desk:
 def _location(item: desk_selectors.LocationItem, codes: Mapping[int, str]) -> AdjudicatedLocation:
     given = item.get("attributes") or {"versions": [{} for _version in item["versions"]], "majority": {}, "outcome": {}}
 
-    def spans(triples: list[desk_selectors.SpanTriple], attributes: Mapping[str, Any]) -> list[DecidedSpan]:
+    def spans(triples: list[LabeledBounds], attributes: Mapping[str, Any]) -> list[DecidedSpan]:
         return [_span(triple, codes, attributes) for triple in triples]
 
     found = {
@@ -252,7 +252,7 @@ def _label(access: Access, code: str) -> int:
     return found
 
 
-def _span(triple: desk_selectors.SpanTriple, codes: Mapping[int, str], attributes: Mapping[str, Any]) -> DecidedSpan:
+def _span(triple: LabeledBounds, codes: Mapping[int, str], attributes: Mapping[str, Any]) -> DecidedSpan:
     start, end, label = triple
     its = attributes.get(f"{start}-{end}-{label}", {})
     return DecidedSpan(start=start, end=end, label=codes[label], attributes=its)

@@ -16,10 +16,8 @@ from annotations.core.spans import Stored, pairs_of
 from annotations.models import AnnotationSet, AnnotationSetState, Cause, Document, Label, Project, Resolution
 from annotations.notes.selectors.comments import adjudicated_set
 from annotations.text.attributes import Attributes, Value
+from annotations.text.spans import LabeledBounds
 from annotations.text.spans import Span as DomainSpan
-
-SpanTriple = tuple[int, int, int]
-"""Start, end (code points, end-exclusive) and label id."""
 
 Spans = dict[str, list[DomainSpan]]
 """The spans of annotators by author id."""
@@ -122,7 +120,7 @@ def _heard(resolution: Resolution, merged: Mapping[int, int | None]) -> dict[str
     return {author: tuple(sorted({heard(*row) for row in spans})) for author, spans in resolution.heard.items()}
 
 
-def triples(spans: Iterable[DomainSpan]) -> list[SpanTriple]:
+def triples(spans: Iterable[DomainSpan]) -> list[LabeledBounds]:
     return [(span.start, span.end, int(span.label)) for span in spans]
 
 
@@ -175,9 +173,9 @@ class LocationItem(LocationSummary):
     `same_spans`: the annotators differ only in attributes.
     """
 
-    versions: list[list[SpanTriple]]
-    majority: list[SpanTriple] | None
-    outcome: list[SpanTriple] | None
+    versions: list[list[LabeledBounds]]
+    majority: list[LabeledBounds] | None
+    outcome: list[LabeledBounds] | None
     attributes: NotRequired[ShownAttributes]
     same_spans: NotRequired[bool]
 
@@ -262,7 +260,3 @@ def _location(found: Desk, item: Item, numbers: Mapping[str, int], causes: Itera
 
 def _attributes_in(spans: Iterable[DomainSpan]) -> dict[str, dict[str, Value]]:
     return {f"{span.start}-{span.end}-{span.label}": dict(span.attributes) for span in spans if span.attributes}
-
-
-def label_exists(project_id: int, pk: int) -> bool:
-    return Label.objects.filter(pk=pk, label_set__project_id=project_id, merged_into__isnull=True).exists()

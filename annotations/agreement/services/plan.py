@@ -19,15 +19,15 @@ from django.utils.translation import gettext as _
 from annotations.agreement import events as agreement_events
 from annotations.agreement.rules.disagreement import Location, Version, attributes_given, locations, majority_version
 from annotations.agreement.rules.units import Item, LocationState, touched, with_own, without
-from annotations.agreement.selectors.desk import Desk, key_of, label_exists
+from annotations.agreement.selectors.desk import Desk, key_of
 from annotations.core.changes import backwards, check_room, to_revert
 from annotations.core.services import ServiceError
-from annotations.core.spans import fitting_label, pairs_of, stored, with_attribute
+from annotations.core.spans import checked_bounds, fitting_label, pairs_of, stored, with_attribute
 from annotations.gold.services.making import decided
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Resolution, Span, User
 from annotations.text.attributes import Attributes, Provenance, Value, voted
 from annotations.text.spans import Span as DomainSpan
-from annotations.text.spans import SpanError, checked, overlaps
+from annotations.text.spans import overlaps
 
 Choice = Resolution.Choice
 
@@ -173,7 +173,9 @@ def _with_attribute(span: DomainSpan, request: Request) -> DomainSpan:
 
 def _own(document: Document, user: User, row: AnnotationSet, found: Desk, request: Request) -> Effect:
     """The effect of the adjudicator's own span, which joins the locations that it overlaps."""
-    span = _checked(document, request)
+    assert request.span is not None  # The view requires it.
+    start, end, label = checked_bounds(document, request.span, request.quote)
+    span = DomainSpan(start, end, str(label))
     parts = touched(found.items, span.start, span.end)
     shown = [_shown(found, seen) for seen in request.seen]
     if any(item not in shown for item in parts):
@@ -201,18 +203,6 @@ def _attributes_of_own(span: DomainSpan, parts: Sequence[Item], whole: Location)
             return before.attributes
         return pairs_of(fitting_label(dict(before.attributes), int(span.label)))
     return voted(attributes_given(whole, span))
-
-
-def _checked(document: Document, request: Request) -> DomainSpan:
-    """The marked span, trimmed. Raises ServiceError where its label, bounds or quote don't fit the note."""
-    assert request.span is not None  # The view requires it.
-    start, end, label = request.span
-    if not label_exists(document.project_id, label):
-        raise ServiceError(_("This label does not belong to the project. Reload the page."), code="label")
-    try:
-        return checked(document.text, DomainSpan(start, end, str(label)), request.quote)
-    except SpanError as error:
-        raise ServiceError(_("Not saved. %(error)s") % {"error": error}, code=error.code) from None
 
 
 def _changed(row: AnnotationSet, item: Item, after: list[agreement_events.AdjudicatedLocation]) -> Effect:

@@ -19,11 +19,12 @@ from annotations.annotate.events import (
     SPANS_DELETED,
     SpanChange,
 )
-from annotations.core.changes import ChangeRefused, LabeledBounds, backwards, to_revert
+from annotations.core.changes import ChangeRefused, backwards, to_revert
 from annotations.core.labels import labels_of_today
 from annotations.core.services import Bounds, Verb
 from annotations.core.spans import spans_of
 from annotations.models import Event, Label, Span, User
+from annotations.text.spans import LabeledBounds
 
 VERBS: list[Verb[SpanChange]] = [
     SPAN_CREATED, SPAN_CHANGED, SPAN_DELETED, SPAN_UNDO_SKIPPED, SPANS_CREATED, SPANS_DELETED

@@ -22,13 +22,14 @@ from annotations.annotate.services.annotation_set import withdrawn
 from annotations.annotate.services.history import VERBS, Effect, make_step, message_of
 from annotations.core.authors import author_of
 from annotations.core.bulk import insert_object
-from annotations.core.changes import ChangeKind, ChangeRefused, LabeledBounds, SpanEdit, WantedSpan, check_room
+from annotations.core.changes import ChangeKind, ChangeRefused, SpanEdit, WantedSpan, check_room
 from annotations.core.labels import labels_of_today
 from annotations.core.services import ServiceError, keep_labels
 from annotations.core.spans import SpanItem, Stored, fitting_label, own_set, own_sets, spans_of, with_attribute
 from annotations.models import AnnotationSet, AnnotationSetState, Document, Event, Label, Span, User
 from annotations.models.prepared import PreparedRead, PreparedUpdate
 from annotations.text import spans as text_spans
+from annotations.text.spans import LabeledBounds
 
 TRIES = 3
 

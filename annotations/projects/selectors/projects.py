@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -70,31 +70,37 @@ def amount(rows: QuerySet[Any]) -> Amount:
 
 
 @dataclass(frozen=True)
-class ProjectLine:
+class OwnWork:
+    """Notes in a project that are assigned to the user: to do, and done."""
+
+    todo: Amount
+    done: Amount
+
+    @property
+    def total(self) -> Amount:
+        return self.todo + self.done
+
+
+@dataclass(frozen=True)
+class ProjectLine(OwnWork):
     """One project of a user, with their own notes and the progress of gold. Nobody works in an archived project.
 
     Pages say nothing of a closed project but that it needs a second factor.
     """
 
+    notes: Amount
+    gold: Amount
     name: str
     slug: str
     role: str
     role_name: str
-    notes: Amount
-    gold: Amount
-    todo: Amount
-    done: Amount
-    archived: bool = field(kw_only=True)
-    closed: bool = field(kw_only=True)
+    archived: bool
+    closed: bool
 
     @property
     def has_assignments(self) -> bool:
         """Whether notes were assigned to this user."""
         return bool(self.todo.n or self.done.n)
-
-    @property
-    def total(self) -> Amount:
-        return self.todo + self.done
 
 
 def my_projects(user: models.User) -> list[ProjectLine]:
@@ -116,16 +122,13 @@ def my_projects(user: models.User) -> list[ProjectLine]:
         .order_by("project__name", "project_id")
         .values_list(
             "project__name", "project__slug", "role", "project__archived_at", "project__second_factor",
-            "notes", "gold", "todo", "done",
+            "todo", "done", "notes", "gold",
         )
     )  # fmt: skip
     found = [
         ProjectLine(
-            name,
-            slug,
-            role,
-            str(models.Role(role).label),
             *map(Amount.of, counts),
+            *(name, slug, role, str(models.Role(role).label)),
             archived=archived is not None,
             closed=closed(wanted=wanted),
         )
@@ -219,18 +222,6 @@ def _progress(authors: Iterable[Any], annotators: QuerySet[models.Membership]) -
         for one in without_sets.select_related("user")
     ]
     return sorted(found, key=lambda one: (one.kind != models.AuthorKind.ANNOTATOR, one.kind, one.name))
-
-
-@dataclass(frozen=True)
-class OwnWork:
-    """Notes in a project that are assigned to the user."""
-
-    todo: Amount
-    done: Amount
-
-    @property
-    def total(self) -> Amount:
-        return self.todo + self.done
 
 
 def _own_counts(project: int, user: int, membership: int) -> QuerySet[models.Membership, Any]:

@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NotRequired, TypedDict
 
+from annotations.text.spans import LabeledBounds
+
 # Precision of suggestions, from the review decisions so far.
 
 
@@ -111,10 +113,6 @@ BANDS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.0
 
 
 # Suggestions that a bulk act can't accept, because they overlap gold spans or each other.
-
-
-LabeledBounds = tuple[int, int, int]
-"""Start, end (code points, end-exclusive) and label id."""
 
 
 class Candidate(NamedTuple):

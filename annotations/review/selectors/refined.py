@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypedDict
 from annotations.core.suggestions import ProposedRemoval, removals_of
 from annotations.models import AnnotationSet, Author, Decision, Document, PlantedLeak, Project, RemovalDecision, Review
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.review.rules.precision import LabeledBounds
 from annotations.review.selectors.planted import hidden_in
 from annotations.text.attributes import Provenance
+from annotations.text.spans import LabeledBounds
 
 
 class RefinedView(TypedDict):

@@ -9,7 +9,6 @@ from annotations import models
 from annotations.core.access import Access
 from annotations.core.suggestions import HIDDEN
 from annotations.projects.selectors.projects import ACTIVE
-from annotations.review.rules.precision import LabeledBounds
 from annotations.review.selectors.planted import aliases, planted_in
 from annotations.review.selectors.refined import RefinedView, RemovalView, refined_in, removal_shown, removals_in
 from annotations.review.selectors.reviewing import Between, between
@@ -22,6 +21,7 @@ from annotations.review.selectors.suggestions import (
     is_finished,
 )
 from annotations.text.attributes import Doubt, Provenance, RunSays, Value
+from annotations.text.spans import LabeledBounds
 
 Seen = tuple[str, LabeledBounds | None]
 """What a page shows of a suggestion: open, accepted or rejected; if accepted, also its bounds and label in gold."""

@@ -15,9 +15,10 @@ from annotations.core.suggestions import HIDDEN
 from annotations.gold.events import GOLD_MADE
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Document, Event, Project, Span
 from annotations.review.events import REVIEW_FINISHED
-from annotations.review.rules.precision import Candidate, LabeledBounds
+from annotations.review.rules.precision import Candidate
 from annotations.text.attributes import MergedProvenance, Value
 from annotations.text.combining import conflicting_spans
+from annotations.text.spans import LabeledBounds
 
 # Suggestions of a merged list: the runs that suggest each, and which of them conflict (annotations.text.combining).
 

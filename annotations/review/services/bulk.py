@@ -24,6 +24,7 @@ from django.utils.translation import gettext
 
 from annotations import models
 from annotations.core.services import Fence, Progress, ServiceError, Verb, keep_labels, no_fence, silent
+from annotations.core.spans import check_label
 from annotations.jobs.runner import Claim
 from annotations.jobs.services import queue
 from annotations.review.events import (
@@ -35,13 +36,13 @@ from annotations.review.events import (
     BulkEnded,
     GoldRow,
 )
-from annotations.review.rules.precision import LabeledBounds
 from annotations.review.selectors import bulk_rules
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.suggestions import Suggestion, backing_of, finishing_events, is_doubtful, suggestions
 from annotations.review.services.locked_notes import LockedNotes
 from annotations.review.services.locked_rows import locked_golds, reviews_of
 from annotations.review.services.log import Act, Effect, accepted_bounds
+from annotations.text.spans import LabeledBounds
 
 # One batch of a bulk act, in the caller's transaction: lock the notes, decide what is open, write all rows at once.
 
@@ -191,10 +192,9 @@ def plan_bulk(
 
     Raises ServiceError: `label` (not of this project), `act` (a label with reject), `none` (nothing matches).
     """
-    known = models.Label.objects.filter(label_set__project=project, merged_into__isnull=True)
-    for label in (pk for pk in (rule.label, rule.to) if pk is not None):
-        if not known.filter(pk=label).exists():
-            raise ServiceError(gettext("This label does not belong to the project. Reload the page."), code="label")
+    for label in (rule.label, rule.to):
+        if label is not None:
+            check_label(project.pk, label)
     if act == models.BulkAct.Act.REJECT and rule.to is not None:
         message = gettext("A label can be set only for accepting. Choose “Accept”, or leave the label empty.")
         raise ServiceError(message, code="act")

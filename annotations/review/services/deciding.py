@@ -19,19 +19,17 @@ from django.utils.translation import ngettext
 
 from annotations.core.batches import BatchOutcome
 from annotations.core.services import ServiceError, keep_labels
-from annotations.core.spans import with_attribute
+from annotations.core.spans import checked_bounds, with_attribute
 from annotations.gold.services.making import decided
-from annotations.models import Author, Document, Event, Label, User
+from annotations.models import Author, Document, Event, User
 from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided
-from annotations.review.rules.precision import LabeledBounds
 from annotations.review.selectors.refined import ACCEPTED, REJECTED, Removal, removals_in
 from annotations.review.selectors.state import ReviewState, Seen, review_state
 from annotations.review.selectors.suggestions import Bounds, Suggestion, of_run, suggestions, suggestions_named
 from annotations.review.services.locked_notes import LockedNotes, LockedReview, changed_fields, fitting
 from annotations.review.services.log import Act, Effect, accepted_bounds, effect_of, last_decision, state_of
 from annotations.text.attributes import Provenance, Value
-from annotations.text.spans import Span as DomainSpan
-from annotations.text.spans import SpanError, checked
+from annotations.text.spans import LabeledBounds
 
 ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 SETS_BOUNDS = (Act.CORRECT, Act.ADD)
@@ -291,17 +289,8 @@ def _moved(name: str) -> ServiceError:
 
 
 def _checked_bounds(document: Document, request: Request) -> LabeledBounds:
-    """The requested bounds without surrounding white space, and the label, after checking both."""
     assert request.bounds is not None  # the view checks that correct and add have bounds
-    start, end, label = request.bounds
-    known = Label.objects.filter(pk=label, label_set__project_id=document.project_id, merged_into__isnull=True)
-    if not known.exists():
-        raise ServiceError(_("This label does not belong to the project. Reload the page."), code="label")
-    try:
-        span = checked(document.text, DomainSpan(start, end, ""), request.quote)
-    except SpanError as error:
-        raise ServiceError(_("Not saved. %(error)s") % {"error": error}, code=error.code) from None
-    return span.start, span.end, label
+    return checked_bounds(document, request.bounds, request.quote)
 
 
 # ── Proposed removals ────────────────────────────────────────────────────────────────────────────────────────────────

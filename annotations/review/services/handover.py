@@ -22,12 +22,13 @@ from annotations.review.events import (
     GoldRow,
     Numbers,
 )
-from annotations.review.rules.precision import LabeledBounds, ReviewOutcome, compare, outcome_of
+from annotations.review.rules.precision import ReviewOutcome, compare, outcome_of
 from annotations.review.selectors.refined import verdicts
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import suggestions_named
 from annotations.review.services.locked_notes import LockedNotes, LockedReview
 from annotations.review.services.log import Act, effect_of, row_of, state_of, whole_row
+from annotations.text.spans import LabeledBounds
 
 State = HandoverState
 Before = dict[int, tuple[DecisionState | None, int]]

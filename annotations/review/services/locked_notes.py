@@ -19,14 +19,14 @@ from annotations.core.spans import fitting_label
 from annotations.gold.services.making import decided
 from annotations.models.project import SecondReview
 from annotations.review import events
-from annotations.review.rules.precision import LabeledBounds, conflicting
+from annotations.review.rules.precision import conflicting
 from annotations.review.selectors import suggestions
 from annotations.review.selectors.refined import RemovalVerdict, verdicts
 from annotations.review.selectors.reviewing import between_in
 from annotations.review.services.locked_rows import LockedRows, bounds_of, locked
 from annotations.review.services.log import Act, Effect, accepted_bounds
 from annotations.text.attributes import Provenance, Value
-from annotations.text.spans import crowd_in, has_room
+from annotations.text.spans import LabeledBounds, crowd_in, has_room
 
 
 class LockedNotes(LockedRows):

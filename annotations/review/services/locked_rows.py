@@ -23,10 +23,10 @@ from annotations.core.services import check_open
 from annotations.core.spans import as_json
 from annotations.core.suggestions import Key, count_open
 from annotations.review.events import DecisionState, GoldRow, ReviewDecided
-from annotations.review.rules.precision import LabeledBounds
 from annotations.review.selectors.state import Seen, shown_state
 from annotations.review.selectors.suggestions import Bounds, Suggestion, around, is_finished
 from annotations.review.services.log import accepted_bounds, state_of
+from annotations.text.spans import LabeledBounds
 
 
 class AcceptedSuggestion(NamedTuple):

@@ -17,8 +17,8 @@ from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.models import AnnotationSet, Author, Decision, Event, Project, Span, User
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review import events as review_events
-from annotations.review.rules.precision import LabeledBounds
 from annotations.review.selectors.suggestions import CurrentDecision
+from annotations.text.spans import LabeledBounds
 
 DECISIONS = [review_events.REVIEW_DECIDED, review_events.REVIEW_UNDONE]
 
