@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -90,6 +90,7 @@ class ProjectLine(OwnWork):
 
     notes: Amount
     gold: Amount
+    _: KW_ONLY
     name: str
     slug: str
     role: str
@@ -128,7 +129,10 @@ def my_projects(user: models.User) -> list[ProjectLine]:
     found = [
         ProjectLine(
             *map(Amount.of, counts),
-            *(name, slug, role, str(models.Role(role).label)),
+            name=name,
+            slug=slug,
+            role=role,
+            role_name=str(models.Role(role).label),
             archived=archived is not None,
             closed=closed(wanted=wanted),
         )
