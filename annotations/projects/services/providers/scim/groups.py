@@ -28,9 +28,7 @@ def rows_of(provider: ProvisioningProvider) -> "QuerySet[ProvisionedGroup]":
 
 def create(provider: ProvisioningProvider, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Make a group. Raises UniquenessException if there is one with this name, and InvalidValueException."""
-    resource = resources.PeopleGroup.model_validate(
-        body, scim_ctx=Context.RESOURCE_CREATION_REQUEST, scim_policy=resources.POLICY
-    )
+    resource = resources.read(resources.PeopleGroup, body, Context.RESOURCE_CREATION_REQUEST)
     with transaction.atomic():
         row = ProvisionedGroup(provider=provider.id)
         _store(row, resource)
@@ -38,9 +36,7 @@ def create(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Provision
 
 
 def replace(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
-    resource = resources.PeopleGroup.model_validate(
-        body, scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST, scim_policy=resources.POLICY
-    )
+    resource = resources.read(resources.PeopleGroup, body, Context.RESOURCE_REPLACEMENT_REQUEST)
     with transaction.atomic():
         row = _locked(provider, pk)
         resource.replace(resources.group_resource(row, resources.Links("", provider.id), with_members=False))

@@ -15,6 +15,8 @@ from annotations.formats.files.json_files import texts_in
 from annotations.models import ProvisionedGroup, ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
 
+Row = TypeVar("Row", bound=Model)
+Sent = TypeVar("Sent", bound=scim.Resource[Any])
 # As Entra ID needs it: it sends attributes that we don't keep, and changes that RFC 7644 does not know.
 POLICY: Final = scim.ScimPolicy(
     unknown=scim.ScimPolicy.Unknown.ignore,
@@ -138,12 +140,16 @@ def said_by(resource: ScimUser) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if key != "schemas"}
 
 
+def read(model: type[Sent], body: Mapping[str, Any], context: scim.Context) -> Sent:
+    """Read the body of a request. Raises ValueError with the errors of SCIM."""
+    return model.model_validate(body, scim_ctx=context, scim_policy=POLICY)
+
+
 def operations_of(model: type[scim.Resource[Any]], body: Mapping[str, Any]) -> Any:
     """Read the operations of a PATCH. Raises ValueError with the errors of SCIM."""
     if any(isinstance(value, list) and len(value) > MOST_OPERATIONS for value in body.values()):
         raise scim.InvalidValueException(detail=f"A request can have at most {MOST_OPERATIONS} operations.")
-    operations = parametrized(scim.PatchOp, model)
-    return operations.model_validate(body, scim_ctx=scim.Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY)
+    return read(parametrized(scim.PatchOp, model), body, scim.Context.RESOURCE_PATCH_REQUEST)
 
 
 @cache
@@ -196,7 +202,6 @@ def described_schemas(models: Iterable[type[scim.Resource[Any]]], links: Links) 
 # Filters and pages of SCIM lists (RFC 7644, section 3.4.2), as queries of the database.
 
 
-Row = TypeVar("Row", bound=Model)
 # What a request may ask for, as the addresses name it. `sortBy` is ignored, since lists are not sorted.
 _ASKED: Final = ("filter", "startIndex", "count", "attributes", "excludedAttributes")
 # The columns by which lists can be filtered.

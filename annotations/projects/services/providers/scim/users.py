@@ -33,9 +33,8 @@ def create(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Provision
 
     Raises UniquenessException if there is such a user already.
     """
-    resource = model_of(provider).model_validate(
-        with_active(body, active=True), scim_ctx=scim.Context.RESOURCE_CREATION_REQUEST, scim_policy=resources.POLICY
-    )
+    given = with_active(body, active=True)
+    resource = resources.read(model_of(provider), given, scim.Context.RESOURCE_CREATION_REQUEST)
     with transaction.atomic(), _unique():
         identity = _identity(provider, resource)
         account = signing_in.found_account(identity)
@@ -56,11 +55,8 @@ def replace(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -
     """Replace all that the provider said of the user. Without `active`, the user stays as they are."""
 
     def replaced(row: ProvisionedUser, present: resources.ScimUser) -> resources.ScimUser:
-        resource = model_of(provider).model_validate(
-            with_active(body, active=row.active),
-            scim_ctx=scim.Context.RESOURCE_REPLACEMENT_REQUEST,
-            scim_policy=resources.POLICY,
-        )
+        given = with_active(body, active=row.active)
+        resource = resources.read(model_of(provider), given, scim.Context.RESOURCE_REPLACEMENT_REQUEST)
         resource.replace(present)
         return resource
 
