@@ -1,24 +1,26 @@
 """Routes of feeds."""
 
 from datetime import datetime
+from typing import Annotated
 
-from django.http import HttpResponse
 from ninja import Field, Query
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, named
-from annotations.jobs.api import JobItem, started
+from annotations.jobs.api import JobItem
+from annotations.models import Job
 from models_runtime.feeds import selectors
 from models_runtime.feeds.forms import FIELDS
 from models_runtime.feeds.selectors import FeedStatus
 from models_runtime.feeds.services import feeds
-from models_runtime.models import FeedPeriod
+from models_runtime.models import Feed, FeedPeriod
 
 router = ProjectRouter(tags=["Feeds"])
 PATH = "/projects/{slug:slug}/feeds"
 ONE = f"{PATH}/{{int:feed}}"
+OneFeed = Annotated[Feed, selectors.feed_of]
 
 
 class NewFeed(Body):
@@ -74,39 +76,38 @@ def create_feed(access: Access, body: NewFeed) -> Status[FeedStatus]:
 
 
 @router.get(ONE, Can.RELEASE, response=FeedStatus)
-def read_feed(access: Access, feed: int) -> FeedStatus:
+def read_feed(access: Access, feed: OneFeed) -> FeedStatus:
     """Read where the files of a feed wait, and since when."""
-    return selectors.status_of(selectors.feed_of(access, feed))
+    return selectors.status_of(feed)
 
 
 @router.get(f"{ONE}/quarantine", Can.RELEASE, response=Page[QuarantinedFile])
-def list_quarantined_files(request: ApiRequest, access: Access, feed: int, paging: Query[Paging]) -> PageAnswer:
+def list_quarantined_files(request: ApiRequest, access: Access, feed: OneFeed, paging: Query[Paging]) -> PageAnswer:
     """List the files that could not be imported, with the reason."""
-    rows = selectors.quarantined(selectors.feed_of(access, feed)).order_by("pk")
+    rows = selectors.quarantined(feed).order_by("pk")
     return paged_rows(request, paging, rows, QuarantinedFile.from_orm)
 
 
 @router.post(f"{ONE}/pause", Can.RELEASE, response=FeedStatus)
-def pause_feed_now(access: Access, feed: int) -> FeedStatus:
+def pause_feed_now(access: Access, feed: OneFeed) -> FeedStatus:
     """Pause a feed."""
-    return selectors.status_of(feeds.pause_feed(feed=selectors.feed_of(access, feed), actor=access.user))
+    return selectors.status_of(feeds.pause_feed(feed=feed, actor=access.user))
 
 
 @router.post(f"{ONE}/continue", Can.RELEASE, response=FeedStatus)
-def continue_paused_feed(access: Access, feed: int) -> FeedStatus:
+def continue_paused_feed(access: Access, feed: OneFeed) -> FeedStatus:
     """Continue a paused feed."""
-    return selectors.status_of(feeds.continue_feed(feed=selectors.feed_of(access, feed), actor=access.user))
+    return selectors.status_of(feeds.continue_feed(feed=feed, actor=access.user))
 
 
 @router.post(f"{ONE}/work", Can.RELEASE, response={202: JobItem})
-def start_feed(response: HttpResponse, access: Access, feed: int) -> Status[JobItem]:
+def start_feed(access: Access, feed: OneFeed) -> Job:
     """Let a feed look at its folder now, and do everything that can be done."""
-    return started(response, access.slug, feeds.start_work(selectors.feed_of(access, feed)))
+    return feeds.start_work(feed)
 
 
 @router.post(f"{ONE}/run", Can.RELEASE, response=FeedStatus)
-def choose_run_of_feed(access: Access, feed: int, body: FeedRun) -> FeedStatus:
+def choose_run_of_feed(access: Access, feed: OneFeed, body: FeedRun) -> FeedStatus:
     """Let another run read the notes that come from now on."""
-    found = selectors.feed_of(access, feed)
     with named({"run": "run"}):
-        return selectors.status_of(feeds.choose_run(feed=found, run=body.run, actor=access.user))
+        return selectors.status_of(feeds.choose_run(feed=feed, run=body.run, actor=access.user))

@@ -27,6 +27,7 @@ router = routes.ProjectRouter(tags=["Injected errors"])
 MOST_REASONS = 100
 PATH = "/projects/{slug:slug}/injections"
 ONE = f"{PATH}/{{int:injection}}"
+OneInjection = Annotated[InjectedRun, bench.injection_for]
 FIELDS = {"gold": "gold", "empty": "gold", "rules": "rules", "log": "rules", "exists": "name", "name": "name"}
 
 
@@ -135,21 +136,19 @@ def start_injection_now(response: HttpResponse, access: Access, body: NewInjecti
 
 
 @router.get(ONE, Can.MANAGE, response=InjectionOut)
-def read_injection(access: Access, injection: int) -> InjectionOut:
+def read_injection(access: Access, injection: OneInjection) -> InjectionOut:
     """Read an injection, with the authors who can be scored."""
-    row = bench.injection_for(access, injection)
-    authors = bench.refiners_of(row, authors_for(access)) if bench.is_complete(row) else []
-    possible = row.possible_by_rule() if row.possible else {}
+    authors = bench.refiners_of(injection, authors_for(access)) if bench.is_complete(injection) else []
+    possible = injection.possible_by_rule() if injection.possible else {}
     refiners = [Refiner.from_orm(one) for one in authors]
-    return InjectionOut(**InjectionItem.from_orm(row).dict(), possible=possible, authors=refiners)
+    return InjectionOut(**InjectionItem.from_orm(injection).dict(), possible=possible, authors=refiners)
 
 
 @router.get(f"{ONE}/scores/{{int:author}}", Can.MANAGE, response=dict[str, Any])
-def read_injection_score(access: Access, injection: int, author: int) -> dict[str, Any]:
+def read_injection_score(access: Access, injection: OneInjection, author: int) -> dict[str, Any]:
     """Read what an author caught: shares are from 0 to 1, and null where there is nothing to count."""
-    row = bench.injection_for(access, injection)
-    bench.require_complete(row)
-    (score,) = bench.score_authors(row, [_author(access, row, author)])
+    bench.require_complete(injection)
+    (score,) = bench.score_authors(injection, [_author(access, injection, author)])
     return score.as_json()
 
 
@@ -157,15 +156,14 @@ def read_injection_score(access: Access, injection: int, author: int) -> dict[st
 def list_injected_errors(
     request: routes.ApiRequest,
     access: Access,
-    injection: int,
+    injection: OneInjection,
     paging: Query[Paging],
     wanted: Query[InjectedErrorsWanted],
 ) -> PageAnswer:
     """List injected errors in their sentences, and what an author did with them. The audit log records the notes."""
-    row = bench.injection_for(access, injection)
-    bench.require_complete(row)
-    author = _author(access, row, wanted.author) if wanted.author else None
-    found = bench.errors_behind(row, author, wanted.kind, wanted.rule)
+    bench.require_complete(injection)
+    author = _author(access, injection, wanted.author) if wanted.author else None
+    found = bench.errors_behind(injection, author, wanted.kind, wanted.rule)
 
     return paged_in_context(request, paging, access, found, bench.row_of_error, _error, "injections")
 
@@ -299,11 +297,10 @@ def accept_systemic_error(access: Access, body: NewSystemic) -> Status[SystemicI
 
 
 @router.delete(f"{SYSTEMIC}/{{int:systemic}}", Can.MANAGE, response={204: None})
-def remove_systemic_error(access: Access, systemic: int) -> Status[None]:
+def remove_systemic_error(access: Access, systemic: int) -> None:
     """Remove an accepted systemic error. Injections with such errors keep them."""
     row = get_object_or_404(SystemicError, project=access.project, pk=systemic)
     injecting.remove_systemic(project=access.project, name=row.name, actor=access.user)
-    return Status(204, None)
 
 
 def _shown(access: Access, found: Sequence[injecting.NumberedCluster]) -> list[ClusterOut]:

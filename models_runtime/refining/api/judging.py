@@ -28,6 +28,7 @@ from models_runtime.runs.services.llm import servers
 router = routes.ProjectRouter(tags=["Judgings"])
 PATH = "/projects/{slug:slug}/judgings"
 ONE = f"{PATH}/{{int:judging}}"
+One = Annotated[Judging, judging_for]
 FIELDS = JUDGING_REFUSED_AT | {"number": "notes", "notes": "notes", "author": "author", "preset": "preset"}
 
 
@@ -115,29 +116,31 @@ def start_judging_now(response: HttpResponse, access: Access, body: NewJudging) 
 
 
 @router.get(ONE, Can.READ_NOTES, response=JudgingOut)
-def read_judging(access: Access, judging: int) -> JudgingOut:
+def read_judging(access: Access, judging: One) -> JudgingOut:
     """Read a judging with its result."""
-    row = judging_for(access, judging)
-    live = row.job is not None and row.job.state in LIVE
-    return JudgingOut(**JudgingItem.from_orm(row).dict(), result=None if live else result_of(row))
+    live = judging.job is not None and judging.job.state in LIVE
+    return JudgingOut(**JudgingItem.from_orm(judging).dict(), result=None if live else result_of(judging))
 
 
 @router.get(f"{ONE}/entities", Can.READ_NOTES, response=Page[EntityOut])
 def list_judged_entities(
-    request: routes.ApiRequest, access: Access, judging: int, paging: Query[Paging], wanted: Query[EntitiesWanted]
+    request: routes.ApiRequest,
+    access: Access,
+    judging: One,
+    paging: Query[Paging],
+    wanted: Query[EntitiesWanted],
 ) -> PageAnswer:
     """List the entities behind a count in their sentences. The audit log records the notes."""
-    row = judging_for(access, judging)
-    found, names = judged_entities(row, wanted.kind), [one.name for one in row.judges.all()]
+    found, names = judged_entities(judging, wanted.kind), [one.name for one in judging.judges.all()]
 
     return paged_in_context(request, paging, access, found, row_of_entity, partial(_entity, names), "judges")
 
 
 @router.post(f"{ONE}/again", Can.MANAGE, response={202: JudgingItem})
-def ask_judges_again(response: HttpResponse, access: Access, judging: int) -> Status[JudgingItem]:
+def ask_judges_again(response: HttpResponse, access: Access, judging: One) -> Status[JudgingItem]:
     """Ask for missing and failed verdicts."""
-    judge_again(judging=judging_for(access, judging), actor=access.user)
-    row = judging_for(access, judging)
+    judge_again(judging=judging, actor=access.user)
+    row = judging_for(access, judging.pk)
     return located(response, access.slug, row.job, JudgingItem.from_orm(row))
 
 

@@ -12,7 +12,8 @@ from ninja.responses import Status
 from annotations.core.access import Access, Can
 from annotations.core.api import routes
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
-from annotations.jobs.api import JobItem, located, new_key, started
+from annotations.jobs.api import JobItem, located, new_key
+from annotations.models import Job, Release
 from annotations.release.selectors.releases import release_for
 from annotations.text.names import MAX_ID
 from models_runtime.backends.refining.state import Component
@@ -109,12 +110,13 @@ class ScoredBackend(routes.Body):
     notes: int | None = Field(None, ge=1, le=MAX_ID)
 
 
+OneRelease = Annotated[Release, release_for]
+
+
 @router.post(
     "/projects/{slug:slug}/releases/{int:release}/model-scores", Can.RELEASE, response={202: JobItem}, tags=["Releases"]
 )
-def start_model_scores(response: HttpResponse, access: Access, release: int, body: ScoredBackend) -> Status[JobItem]:
+def start_model_scores(access: Access, release: OneRelease, body: ScoredBackend) -> Job:
     """Start the job that scores a model on both texts. Its result has the figures."""
-    found = release_for(access, release)
     with routes.named({"backend": "backend", "members": "backend", "llm": "backend", "pipeline": "backend"}):
-        job = start_scores(release=found, backend=body.backend, most_notes=body.notes, actor=access.user)
-    return started(response, access.slug, job)
+        return start_scores(release=release, backend=body.backend, most_notes=body.notes, actor=access.user)

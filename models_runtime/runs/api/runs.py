@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from django.http import HttpResponse, StreamingHttpResponse
 from ninja import Field, Query, Schema
@@ -26,6 +26,7 @@ from models_runtime.runs.services.backends import expected
 
 router = ProjectRouter(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
+OneRun = Annotated[Run, service.run_of]
 # Errors of services that are about the state of the project, not about a field.
 STATES = frozenset({"empty", "live", "none"})
 
@@ -143,25 +144,23 @@ def start_backend_run(response: HttpResponse, access: Access, body: NewRun) -> S
 
 
 @router.get(f"{PATH}/{{int:run}}", Can.READ_NOTES, response=RunOut)
-def read_run(access: Access, run: int) -> RunOut:
+def read_run(access: Access, run: OneRun) -> RunOut:
     """Read a run."""
-    return _shown(access, service.run_of(access, run))
+    return _shown(access, run)
 
 
 @router.patch(f"{PATH}/{{int:run}}", Can.MANAGE, response=RunOut)
-def change_run(access: Access, run: int, body: ChangedRun) -> RunOut:
+def change_run(access: Access, run: OneRun, body: ChangedRun) -> RunOut:
     """Rename a run. A run that a release names keeps its name (409)."""
-    row = service.run_of(access, run)
     with named({"name": "name", "exists": "name"}):
-        service.rename_run(run=row, name=body.name, actor=access.user)
-    return _shown(access, service.run_of(access, row.pk))
+        service.rename_run(run=run, name=body.name, actor=access.user)
+    return _shown(access, service.run_of(access, run.pk))
 
 
 @router.get(f"{PATH}/{{int:run}}/failures", Can.READ_NOTES, response=Page[FailedNote])
-def list_failures(request: ApiRequest, access: Access, run: int, paging: Query[Paging]) -> PageAnswer:
+def list_failures(request: ApiRequest, access: Access, run: OneRun, paging: Query[Paging]) -> PageAnswer:
     """List the notes that failed."""
-    row = service.run_of(access, run)
-    items = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")
+    items = RunItem.objects.filter(run=run, state=RunItemState.FAILED).select_related("document")
     items = items.only("error", "document__name")
     return paged_rows(
         request, paging, items,
@@ -170,11 +169,10 @@ def list_failures(request: ApiRequest, access: Access, run: int, paging: Query[P
 
 
 @router.post(f"{PATH}/{{int:run}}/retry", Can.MANAGE, response={202: RunRef})
-def retry_run(response: HttpResponse, access: Access, run: int) -> Status[RunRef]:
+def retry_run(response: HttpResponse, access: Access, run: OneRun) -> Status[RunRef]:
     """Start a job for the notes that failed or are unfinished."""
-    row = service.run_of(access, run)
-    service.retry_failed(run=row, actor=access.user)
-    return run_started(response, access, service.run_of(access, row.pk))
+    service.retry_failed(run=run, actor=access.user)
+    return run_started(response, access, service.run_of(access, run.pk))
 
 
 # ── Shared with the other routes of runs ─────────────────────────────────────────────────────────────────────────────

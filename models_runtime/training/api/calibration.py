@@ -1,7 +1,7 @@
 """Routes of calibrations: list, read, start and withdraw."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from ninja import Field, Query, Schema
 
@@ -17,6 +17,7 @@ from models_runtime.training.services.calibration import calibration_for, summar
 
 router = ProjectRouter(tags=["Calibrations"])
 PATH = "/projects/{slug:slug}/calibrations"
+OneCalibration = Annotated[Calibration, calibration_for]
 
 
 class CalibrationItem(Schema):
@@ -70,14 +71,13 @@ def start_calibration_job(access: Access, body: NewCalibration) -> Job:
 
 
 @router.get(f"{PATH}/{{int:calibration}}", Can.READ_NOTES, response=CalibrationOut)
-def read_calibration(access: Access, calibration: int) -> CalibrationOut:
+def read_calibration(access: Access, calibration: OneCalibration) -> CalibrationOut:
     """Read a calibration: its curves, and how reliable confidences are before and after, also by label."""
-    row = calibration_for(access, calibration)
-    return CalibrationOut.of(row, figures=summary(row))
+    return CalibrationOut.of(calibration, figures=summary(calibration))
 
 
 @router.post(f"{PATH}/{{int:calibration}}/withdraw", Can.MANAGE, response=CalibrationItem)
-def withdraw_calibration(access: Access, calibration: int) -> CalibrationItem:
+def withdraw_calibration(access: Access, calibration: OneCalibration) -> CalibrationItem:
     """Withdraw a calibration. New runs use the previous one, if any."""
-    withdraw(calibration=calibration_for(access, calibration), actor=access.user)
-    return CalibrationItem.of(calibration_for(access, calibration))
+    withdraw(calibration=calibration, actor=access.user)
+    return CalibrationItem.of(calibration_for(access, calibration.pk))

@@ -1,7 +1,7 @@
 """Routes of trained models: list, read, upload, download, rename, retire, and end a training early."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from django.http import Http404, StreamingHttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
@@ -26,6 +26,7 @@ from models_runtime.training.services.training import end_early
 
 router = ProjectRouter(tags=["Models"])
 PATH = "/projects/{slug:slug}/models"
+OneModel = Annotated[TrainedModel, model_of]
 
 
 class SelfTrainedOut(Schema):
@@ -149,9 +150,9 @@ def list_models(request: ApiRequest, access: Access, paging: Query[Paging]) -> P
 
 
 @router.get(f"{PATH}/{{int:model}}", Can.READ_NOTES, response=ModelOut)
-def read_model(access: Access, model: int) -> ModelOut:
+def read_model(access: Access, model: OneModel) -> ModelOut:
     """Read a model with its figures."""
-    return _shown(access, model_of(access, model))
+    return _shown(access, model)
 
 
 @router.post(f"{PATH}/files", Can.MANAGE, response={201: ModelItem})
@@ -171,41 +172,37 @@ def upload_model_file(
 
 
 @router.get(f"{PATH}/{{int:model}}/file", Can.EXPORT, openapi_extra=sends("application/zip"))
-def download_model(request: ApiRequest, access: Access, model: int) -> StreamingHttpResponse:
+def download_model(request: ApiRequest, access: Access, model: OneModel) -> StreamingHttpResponse:
     """Download a model, with the calibrations that its runs use. Its file contains words of notes.
 
     The audit log records it.
     """
-    row = model_of(access, model)
-    if row.stored_file is None:
+    if model.stored_file is None:
         raise Http404("This model has no file.")
-    return attachment(request, access, row.stored_file, content=content_of(row, row.stored_file))
+    return attachment(request, access, model.stored_file, content=content_of(model, model.stored_file))
 
 
 @router.patch(f"{PATH}/{{int:model}}", Can.MANAGE, response=ModelItem)
-def change_model(access: Access, model: int, body: ModelName) -> ModelItem:
+def change_model(access: Access, model: OneModel, body: ModelName) -> ModelItem:
     """Rename a model. Its runs keep their names."""
-    row = model_of(access, model)
     wanted = check(RenameForm(body.dict()))
     with named({"name": "name", "exists": "name"}):
-        rename_model(model=row, name=wanted["name"], actor=access.user)
-    return ModelItem.of(model_of(access, model))
+        rename_model(model=model, name=wanted["name"], actor=access.user)
+    return ModelItem.of(model_of(access, model.pk))
 
 
 @router.post(f"{PATH}/{{int:model}}/retire", Can.MANAGE, response=ModelItem)
-def retire_model_now(access: Access, model: int) -> ModelItem:
+def retire_model_now(access: Access, model: OneModel) -> ModelItem:
     """Retire a model and delete its weights. This can't be undone."""
-    row = model_of(access, model)
-    retire_model(model=row, actor=access.user)
-    return ModelItem.of(model_of(access, model))
+    retire_model(model=model, actor=access.user)
+    return ModelItem.of(model_of(access, model.pk))
 
 
 @router.post(f"{PATH}/{{int:model}}/enough", Can.MANAGE, response=ModelItem)
-def end_training_early(access: Access, model: int) -> ModelItem:
+def end_training_early(access: Access, model: OneModel) -> ModelItem:
     """End a training after its complete epochs so far, and keep the model."""
-    row = model_of(access, model)
-    end_early(model=row)
-    return ModelItem.of(model_of(access, model))
+    end_early(model=model)
+    return ModelItem.of(model_of(access, model.pk))
 
 
 def _shown(access: Access, model: TrainedModel) -> ModelOut:
