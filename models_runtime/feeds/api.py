@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Annotated
 
 from ninja import Field, Query
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
@@ -68,11 +67,11 @@ def list_feeds(access: Access) -> list[FeedStatus]:
 
 
 @router.post(PATH, Can.RELEASE, response={201: FeedStatus})
-def create_feed(access: Access, body: NewFeed) -> Status[FeedStatus]:
+def create_feed(access: Access, body: NewFeed) -> FeedStatus:
     """Add a feed, which works with your rights. Its certificates are signed in your name."""
     with named(FIELDS):
         made = feeds.add_feed(project=access.project, order=feeds.FeedOrder(**body.dict()), actor=access.user)
-    return Status(201, selectors.status_of(made))
+    return selectors.status_of(made)
 
 
 @router.get(ONE, Can.RELEASE, response=FeedStatus)

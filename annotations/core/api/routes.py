@@ -328,11 +328,12 @@ Note = Annotated[Document, note_for]
 """A note that the address of a route names, and that the person may open."""
 
 
-def _entering(view: RouteView, right: Can) -> RouteView:
+def _entering(view: RouteView, right: Can, status: int) -> RouteView:
     """A view that takes the short name of a project, and enters it with this right before the route.
 
-    The route names `request` and `response` only if it uses them. If it returns a job, which it started, the answer is
-    202 with the job's address in the header Location; if it returns nothing, the answer is 204.
+    The route names `request` and `response` only if it uses them. If it returns nothing, the answer is 204, and else
+    `status` if it declares 201 or 202. With 202 it returns the job that it started, or a row with this job, whose
+    address is in the header Location.
     """
     signature, finders = inspect.signature(view), {}
     taken = [signature.parameters["access"].replace(name="response", annotation=HttpResponse)]
@@ -355,10 +356,12 @@ def _entering(view: RouteView, right: Can) -> RouteView:
         made = view(access=access, **values | {key: find(access, values[key]) for key, find in finders.items()})
         if made is None:
             return Status(204, None)
-        if not isinstance(made, Job):
+        if not status or isinstance(made, Status):
             return made
-        response["Location"] = f"/api/v1/projects/{slug}/jobs/{made.number}"
-        return Status(202, made)
+        job = made if isinstance(made, Job) else getattr(made, "job", None)
+        if status == 202 and job is not None:
+            response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
+        return Status(status, made)
 
     wrapped.__signature__ = signature.replace(parameters=taken)  # type: ignore[attr-defined]  # ninja reads it
     return wrapped
@@ -366,8 +369,9 @@ def _entering(view: RouteView, right: Can) -> RouteView:
 
 def _method(name: str) -> Callable[..., Decorator]:
     def route(router: Router, path: str, right: Can | None = None, **options: Any) -> Decorator:
-        register = router.api_operation([name], path, **options)
-        return register if right is None else lambda view: register(_entering(view, right))
+        register, declared = router.api_operation([name], path, **options), options.get("response")
+        status = next((one for one in (201, 202) if isinstance(declared, dict) and one in declared), 0)
+        return register if right is None else lambda view: register(_entering(view, right, status))
 
     return route
 

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.api import routes
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
-from annotations.jobs.api import located, new_key
+from annotations.jobs.api import new_key
 from annotations.models import Author
 from annotations.notes.api.in_context import paged_in_context, sentence_of
 from annotations.notes.selectors.in_context import Entry
@@ -123,16 +121,15 @@ def list_injections(request: routes.ApiRequest, access: Access, paging: Query[Pa
 
 
 @router.post(PATH, Can.MANAGE, response={202: InjectionItem})
-def start_injection_now(response: HttpResponse, access: Access, body: NewInjection) -> Status[InjectionItem]:
+def start_injection_now(access: Access, body: NewInjection) -> InjectedRun:
     """Inject errors into a copy of a frozen gold version."""
     terms = _terms(access, body.terms)
     rules = body.rules if body.rules is not None else [] if terms else [injecting.ALL]
     with routes.named(FIELDS):
-        row = injecting.start_injection(
+        return injecting.start_injection(
             project=access.project, gold=body.gold, actor=access.user, rules=rules, rate=body.rate, seed=body.seed,
             name=body.name, terms=terms, key=new_key(access),
         )  # fmt: skip
-    return located(response, access.slug, row.job, InjectionItem.from_orm(row))
 
 
 @router.get(ONE, Can.MANAGE, response=InjectionOut)
@@ -287,13 +284,13 @@ def list_systemic_errors(request: routes.ApiRequest, access: Access, paging: Que
 
 
 @router.post(SYSTEMIC, Can.MANAGE, response={201: SystemicItem})
-def accept_systemic_error(access: Access, body: NewSystemic) -> Status[SystemicItem]:
+def accept_systemic_error(access: Access, body: NewSystemic) -> SystemicItem:
     """Accept a cluster under a name, so that injections can make errors like it. 409 if new decisions changed it."""
     with routes.named({"name": "name", "exists": "name"}):
         row = injecting.accept_cluster(
             project=access.project, name=body.name, key=body.key, seed=body.seed, actor=access.user
         )  # fmt: skip
-    return Status(201, SystemicItem.of(row))
+    return SystemicItem.of(row)
 
 
 @router.delete(f"{SYSTEMIC}/{{int:systemic}}", Can.MANAGE, response={204: None})

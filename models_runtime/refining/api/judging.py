@@ -5,15 +5,13 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from django.http import HttpResponse
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.api import routes
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.gold.selectors import versions
-from annotations.jobs.api import located, new_key
+from annotations.jobs.api import new_key
 from annotations.jobs.services.queue import LIVE
 from annotations.notes.api.in_context import paged_in_context, sentence_of
 from annotations.notes.selectors.in_context import Entry
@@ -103,7 +101,7 @@ def list_judgings(request: routes.ApiRequest, access: Access, paging: Query[Pagi
 
 
 @router.post(PATH, Can.MANAGE, response={202: JudgingItem})
-def start_judging_now(response: HttpResponse, access: Access, body: NewJudging) -> Status[JudgingItem]:
+def start_judging_now(access: Access, body: NewJudging) -> Judging:
     """Ask language models about the annotations of an author."""
     data = body.dict() | {"judge": body.judges, "may_leave": "yes" if body.may_leave else ""}
     frozen = [version for version in versions(access.project) if version.note_count]
@@ -111,8 +109,7 @@ def start_judging_now(response: HttpResponse, access: Access, body: NewJudging) 
         JudgeForm(data, project=access.project, versions=frozen, servers=servers()), {"judge": "judges"}
     )
     with routes.named(FIELDS):
-        row = start_judging(project=access.project, actor=access.user, key=new_key(access), **wanted)
-    return located(response, access.slug, row.job, JudgingItem.from_orm(row))
+        return start_judging(project=access.project, actor=access.user, key=new_key(access), **wanted)
 
 
 @router.get(ONE, Can.READ_NOTES, response=JudgingOut)
@@ -137,11 +134,10 @@ def list_judged_entities(
 
 
 @router.post(f"{ONE}/again", Can.MANAGE, response={202: JudgingItem})
-def ask_judges_again(response: HttpResponse, access: Access, judging: One) -> Status[JudgingItem]:
+def ask_judges_again(access: Access, judging: One) -> Judging:
     """Ask for missing and failed verdicts."""
     judge_again(judging=judging, actor=access.user)
-    row = judging_for(access, judging.pk)
-    return located(response, access.slug, row.job, JudgingItem.from_orm(row))
+    return judging_for(access, judging.pk)
 
 
 def _entity(names: Sequence[str], one: JudgedEntity, entry: Entry) -> EntityOut:

@@ -4,15 +4,13 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Annotated
 
-from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Field, Query
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api import routes
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
-from annotations.jobs.api import JobItem, located, new_key
+from annotations.jobs.api import JobItem, new_key
 from annotations.models import Job, Release
 from annotations.release.selectors.releases import release_for
 from annotations.text.names import MAX_ID
@@ -82,14 +80,13 @@ def list_refinements(request: routes.ApiRequest, access: Access, paging: Query[P
 
 
 @router.post(PATH, Can.MANAGE, response={202: RefinementItem})
-def start_refinement_now(response: HttpResponse, access: Access, body: NewRefinement) -> Status[RefinementItem]:
+def start_refinement_now(access: Access, body: NewRefinement) -> Refinement:
     """Go through the annotations of a run, and keep, change or remove each."""
     with routes.named(FIELDS):
-        row = start_refinement(
+        return start_refinement(
             project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name,
             gold=body.gold, key=new_key(access), asked=RefinementChoice(**body.dict(include=set(ASKED))),
         )  # fmt: skip
-    return located(response, access.slug, row.job, RefinementItem.from_orm(row))
 
 
 @router.get(f"{PATH}/{{int:refinement}}", Can.MANAGE, response=RefinementOut)

@@ -4,7 +4,6 @@ from datetime import datetime
 
 from django.http import Http404, HttpResponse
 from ninja import Field
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.answers import matched, outdated
@@ -53,7 +52,7 @@ def list_skills(access: Access) -> list[SkillItem]:
 
 
 @router.post(PATH, Can.MANAGE, response={201: SkillOut})
-def add_skill(response: HttpResponse, access: Access, body: NewSkill) -> Status[SkillOut]:
+def add_skill(response: HttpResponse, access: Access, body: NewSkill) -> SkillOut:
     """Add guidance under a new name."""
     if body.name in known(access.project):
         raise invalid(("name", "There is guidance with this name already. Change it, or choose another name."))
@@ -62,7 +61,7 @@ def add_skill(response: HttpResponse, access: Access, body: NewSkill) -> Status[
             project=access.project, name=body.name, labels=body.labels, text=body.text, actor=access.user,
             seen_version=0,
         )  # fmt: skip
-    return Status(201, _said(response, access.project, body.name))
+    return _said(response, access.project, body.name)
 
 
 @router.get(ONE, Can.MANAGE, response=SkillOut)

@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Self
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, JobNumber, JobStateName, ProjectRouter, check, named
-from annotations.jobs.api import located, new_key
+from annotations.jobs.api import new_key
 from annotations.projects.selectors.labels import labels_of
 from annotations.scores.rules.operating import OperatingPoint
 from models_runtime.models import Run, RunItem, RunItemState
@@ -134,13 +133,12 @@ def list_runs(request: ApiRequest, access: Access, paging: Query[Paging]) -> Pag
 
 
 @router.post(PATH, Can.MANAGE, response={202: RunRef})
-def start_backend_run(response: HttpResponse, access: Access, body: NewRun) -> Status[RunRef]:
+def start_backend_run(access: Access, body: NewRun) -> Run:
     """Start a run of a backend or of a trained model over all notes."""
     form = RunForm(body.dict())
     check(form)
     with refused({"backend": "backend", "model": "backend"} | REFUSED_AT):
-        run = form.start(access, new_key(access))
-    return run_started(response, access, run)
+        return form.start(access, new_key(access))
 
 
 @router.get(f"{PATH}/{{int:run}}", Can.READ_NOTES, response=RunOut)
@@ -169,10 +167,10 @@ def list_failures(request: ApiRequest, access: Access, run: OneRun, paging: Quer
 
 
 @router.post(f"{PATH}/{{int:run}}/retry", Can.MANAGE, response={202: RunRef})
-def retry_run(response: HttpResponse, access: Access, run: OneRun) -> Status[RunRef]:
+def retry_run(access: Access, run: OneRun) -> Run:
     """Start a job for the notes that failed or are unfinished."""
     service.retry_failed(run=run, actor=access.user)
-    return run_started(response, access, service.run_of(access, run.pk))
+    return service.run_of(access, run.pk)
 
 
 # ── Shared with the other routes of runs ─────────────────────────────────────────────────────────────────────────────
@@ -181,11 +179,6 @@ def retry_run(response: HttpResponse, access: Access, run: OneRun) -> Status[Run
 def refused(fields: Mapping[str, str]) -> Any:
     """Name the field of each error of a service that starts runs; errors of the project's state stay conflicts."""
     return named({code: field for code, field in fields.items() if code not in STATES})
-
-
-def run_started(response: HttpResponse, access: Access, run: Run) -> Status[RunRef]:
-    """Return the answer of a route that started a run, with the address of its job in the header Location."""
-    return located(response, access.project.slug, run.job, RunRef.from_orm(run))
 
 
 def _shown(access: Access, run: Run) -> RunOut:

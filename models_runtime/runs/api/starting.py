@@ -2,9 +2,8 @@
 
 from typing import Self
 
-from django.http import Http404, HttpResponse
+from django.http import Http404
 from ninja import Field, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.routes import Answer, Body, Problem, ProjectRouter, check
@@ -14,7 +13,8 @@ from annotations.text.combining import Method
 from models_runtime.backends.llm.servers import MOST_PROMPT, OMEGA, PASSES
 from models_runtime.core.external import FOUND, ExternalModel, external_model_named, external_models
 from models_runtime.core.registry import EXTERNAL
-from models_runtime.runs.api.runs import RunRef, refused, run_started
+from models_runtime.models import Run
+from models_runtime.runs.api.runs import RunRef, refused
 from models_runtime.runs.forms.models import UNDECIDED, ExternalForm, LlmForm
 from models_runtime.runs.forms.runs import MOST_MEMBERS, CombineForm, MergeForm
 from models_runtime.runs.services.backends import ThresholdGoal
@@ -144,7 +144,7 @@ def list_ensemble_members(access: Access) -> list[EnsembleOption]:
 
 
 @router.post(f"{PATH}/ensembles", Can.MANAGE, response={202: RunRef})
-def start_ensemble_run(response: HttpResponse, access: Access, body: NewEnsemble) -> Status[RunRef]:
+def start_ensemble_run(access: Access, body: NewEnsemble) -> Run:
     """Start a run in which backends, models or finished runs vote."""
     members = [one.member for one in body.members]
     data = {"method": body.method, "member": members, "name": body.name, "threshold": body.threshold}
@@ -152,8 +152,7 @@ def start_ensemble_run(response: HttpResponse, access: Access, body: NewEnsemble
     form = CombineForm(data | weights, options=options_of(access.project))
     check(form, {"member": "members"} | {f"weight:{one.member}": "members" for one in body.members})
     with refused({"members": "members", "member": "members", "weight": "members", "exists": "name"} | AT_THRESHOLD):
-        run = form.start(access, new_key(access))
-    return run_started(response, access, run)
+        return form.start(access, new_key(access))
 
 
 @router.get("/projects/{slug:slug}/external-models", Can.MANAGE, response=list[ExternalItem])
@@ -163,7 +162,7 @@ def list_external_models(access: Access) -> list[ExternalItem]:
 
 
 @router.post(f"{PATH}/external", Can.MANAGE, response={202: RunRef})
-def start_external_run(response: HttpResponse, access: Access, body: NewExternalRun) -> Status[RunRef]:
+def start_external_run(access: Access, body: NewExternalRun) -> Run:
     """Start a run of a model that was trained elsewhere."""
     model = (
         external_model_named(body.backend, body.model) if body.backend in FOUND and body.backend in EXTERNAL else None
@@ -178,8 +177,7 @@ def start_external_run(response: HttpResponse, access: Access, body: NewExternal
     check(form, {f"label:{label}": f"labels.{label}" for label in usual})
     with refused({"leaves": "may_leave", "exists": "name", "map": "labels"} | AT_THRESHOLD):
         more = {label: code for label, code in body.labels.items() if label not in usual}
-        run = form.start(access, model, new_key(access), more, ThresholdGoal(body.threshold))
-    return run_started(response, access, run)
+        return form.start(access, model, new_key(access), more, ThresholdGoal(body.threshold))
 
 
 @router.get("/projects/{slug:slug}/language-model-servers", Can.MANAGE, response=list[LanguageServer])
@@ -194,7 +192,7 @@ def list_language_model_servers(access: Access) -> list[LanguageServer]:
 
 
 @router.post(f"{PATH}/language-models", Can.MANAGE, response={202: RunRef})
-def start_language_model_run(response: HttpResponse, access: Access, body: NewLlmRun) -> Status[RunRef]:
+def start_language_model_run(access: Access, body: NewLlmRun) -> Run:
     """Start a run of a language model over all notes."""
     data = body.dict() | {
         "model": f"{body.server} {body.model}",
@@ -205,12 +203,11 @@ def start_language_model_run(response: HttpResponse, access: Access, body: NewLl
     form = LlmForm(data, servers=servers(), language=access.project.language)
     check(form)
     with refused({"leaves": "may_leave", "exists": "name", "params": "model"}):
-        run = form.start(access, new_key(access))
-    return run_started(response, access, run)
+        return form.start(access, new_key(access))
 
 
 @router.post(f"{PATH}/merged", Can.MAKE_GOLD, response={202: RunRef})
-def merge_runs(response: HttpResponse, access: Access, body: MergedRuns) -> Status[RunRef]:
+def merge_runs(access: Access, body: MergedRuns) -> Run:
     """Merge runs into one list of suggestions, to review them together. An unchanged list is returned again."""
     if access.withheld:
         # A merged list names the runs that suggest a span. This would reveal what the review of one run hides.
@@ -218,8 +215,7 @@ def merge_runs(response: HttpResponse, access: Access, body: MergedRuns) -> Stat
     form = MergeForm({"run": body.runs})
     check(form, {"run": "runs"})
     with refused({"runs": "runs", "member": "runs"}):
-        run = form.start(access, new_key(access))
-    return run_started(response, access, run)
+        return form.start(access, new_key(access))
 
 
 def _agreed(*, may_leave: bool) -> str:

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Self
 
 from django.http import Http404, StreamingHttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import attachment
@@ -159,7 +158,7 @@ def read_model(access: Access, model: OneModel) -> ModelOut:
 @takes_uploads(Can.MANAGE)
 def upload_model_file(
     request: ApiRequest, access: Access, options: Form[UploadOptions], file: File[UploadedFile]
-) -> Status[ModelItem]:
+) -> ModelItem:
     """Upload a model file that deidreview wrote, with its calibrations.
 
     A file that the project has already gives the same model, to which calibrations of other revisions are added.
@@ -168,7 +167,7 @@ def upload_model_file(
     check(form)
     with named({"name": "name"} | UPLOAD_REFUSED_AT):
         made = form.start(access)
-    return Status(201, ModelItem.of(made.model))
+    return ModelItem.of(made.model)
 
 
 @router.get(f"{PATH}/{{int:model}}/file", Can.EXPORT, openapi_extra=sends("application/zip"))
