@@ -203,23 +203,15 @@ class CasJsonFormat(CasFormat):
         return cas
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        name, text = check_name(note.name), note.text
+        name = check_name(note.name)
         found, losses = uima.entities(note, labels, self.layer)
-        units, boxes = uima.offsets_of(text), uima.feature_types(found)
-        sofa = {"sofaNum": 1, "sofaID": INITIAL_VIEW, "mimeType": "text", "sofaString": text}
-        annotations: list[tuple[str, int, int, dict[str, object]]] = [
-            (uima.METADATA, 0, len(text), {"documentTitle": name, "documentId": name})
-        ]
-        annotations += [(uima.SENTENCE, start, end, {}) for start, end in uima.whole_sentences(text, found)]
-        for entity in found:
-            features: dict[str, object] = {self.layer.label: entity.code}
-            features |= {feature: boxes[feature] or word for feature, word in entity.features.items()}
-            annotations.append((self.layer.type, entity.start, entity.end, features))
+        boxes = uima.feature_types(found)
+        sofa = {"sofaNum": 1, "sofaID": INITIAL_VIEW, "mimeType": "text", "sofaString": note.text}
         lines = [_line({_ID: 1, _TYPE: _SOFA} | sofa)]
-        lines += [
-            _line({_ID: number, _TYPE: kind, "@sofa": 1, "begin": units(start), "end": units(end)} | features)
-            for number, (kind, start, end, features) in enumerate(annotations, 2)
-        ]
+        for number, (kind, start, end, words) in enumerate(uima.written_annotations(note, found, self.layer), 2):
+            is_entity = kind == self.layer.type
+            features = {feature: (is_entity and boxes.get(feature)) or word for feature, word in words.items()}
+            lines.append(_line({_ID: number, _TYPE: kind, "@sofa": 1, "begin": start, "end": end} | features))
         views = {INITIAL_VIEW: {"%SOFA": 1, "%MEMBERS": list(range(2, 1 + len(lines)))}}
         joined = ",\n".join(lines)
         whole = (

@@ -16,10 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.formats.base import LabelFinder
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
+from annotations.formats.notes import Loss, NoteError, OutNote, Problem
 from annotations.formats.span_rules import ANY_NAME, SpanTaker, attribute_value, given_rows
-from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute, as_text, parsed, restored
+from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute, as_text
 from annotations.text.characters import Utf16
 from annotations.text.names import shown
 from annotations.text.wording import gettext as _
@@ -33,87 +32,6 @@ _MADE_BY_GATE: Final = frozenset({"Token", "SpaceToken", "Sentence", "Split", "L
 SET: Final = "gate:"
 """The prefix of a format that names an annotation set: `gate:NAME` reads the set NAME."""
 _ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
-
-
-class GateFormat(XmlNoteFormat):
-    """Reads and writes GATE XML. `chosen`: the name of the annotation set to read, or a prefix of the name."""
-
-    name = "gate"
-    claim = re.compile(b"<GateDocument")
-
-    def __init__(self, chosen: str | None = None) -> None:
-        self._chosen = chosen
-
-    def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
-        parts = _parts(file, data)
-        text = "".join(parts.text)
-        taker = SpanTaker(text, file, find_label)
-        chosen = parts.chosen(self._chosen)
-        for other in sorted({each.set for each in parts.annotations} - {chosen}):
-            which = f"“{shown(other)[:60]}”" if other else _("without a name")
-            choice = (
-                " " + _("To import it instead, choose the format “{format}”.", set_format(other))
-                if other != _ORIGINAL
-                else ""
-            )
-            taker.not_kept(_("Only one annotation set is imported. The set {name} is not.", which) + choice)
-        if parts.relations:
-            taker.not_kept(_("Relations are not imported."), parts.relations)
-        taken = parts.taken(self._chosen)
-        if len(taken) < sum(each.set == chosen for each in parts.annotations):
-            made = _("Tokens, sentences and other annotations that GATE's programs make are not imported.")
-            taker.not_kept(
-                _("{all} To import them, choose the format “{format}”.", made, set_format(chosen or _DEFAULT))
-            )
-        for each in taken:
-            _take(each, parts.nodes, taker)
-        note = taker.note(name)
-        note.text = restored(text, parts.replaced, file)
-        if chosen is None:
-            note.spans = None
-        return note
-
-    def sets(self, file: str, data: bytes) -> frozenset[str]:
-        """The names of the annotation sets of a file that can be read. Raises NoteError."""
-        return _parts(file, data).sets()
-
-    def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
-        given, losses = given_rows(note, labels, ANY_NAME)
-        units = Utf16(note.text)
-        rows: list[str] = []
-        nodes: set[int] = set()
-        for number, (span, code, words) in enumerate(given):
-            nodes |= {span.start, span.end}
-            features = "".join(_feature(key, word) for key, word in words.items())
-            rows.append(
-                f'<Annotation Id="{number}" Type="{code}" StartNode="{units.units(span.start)}" '
-                f'EndNode="{units.units(span.end)}">\n{features}</Annotation>\n'
-            )
-        pieces: list[str] = []
-        before = 0
-        for at in sorted(nodes):
-            pieces.append(f'{as_text(note.text[before:at])}<Node id="{units.units(at)}"/>')
-            before = at
-        pieces.append(as_text(note.text[before:]))
-        whole = (
-            '<?xml version="1.0" encoding="UTF-8"?>\n<GateDocument version="3">\n<GateDocumentFeatures>\n'
-            f"</GateDocumentFeatures>\n<TextWithNodes>{''.join(pieces)}</TextWithNodes>\n"
-            f"<AnnotationSet>\n{''.join(rows)}</AnnotationSet>\n</GateDocument>\n"
-        )
-        return whole, losses
-
-
-def set_format(name: str) -> str:
-    """The format that reads the annotation set of this name. Names of formats have at most 20 characters."""
-    return f"{SET}{name}"[:20]
-
-
-def _feature(name: str, word: str) -> str:
-    kind = _BOOLEAN if attribute_value(word) is True else _STRING
-    return (
-        f"<Feature>\n<Name className={as_attribute(_STRING)}>{as_text(name)}</Name>\n"
-        f"<Value className={as_attribute(kind)}>{as_text(word)}</Value>\n</Feature>\n"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +52,6 @@ class _GateParts(XmlHandler):
     twice: str = ""
     annotations: list[_Annotation] = field(default_factory=list)
     relations: int = 0
-    texts: int = 0
     length: int = 0
     set: str = _DEFAULT
     words: dict[str, list[str]] = field(default_factory=dict)
@@ -190,18 +107,83 @@ class _GateParts(XmlHandler):
         return found if wanted is not None else [each for each in found if each.type not in _MADE_BY_GATE]
 
 
-def _parts(file: str, data: bytes) -> _GateParts:
-    """The parts of a file. Raises NoteError if it is not XML with one `<TextWithNodes>`."""
-    parts = parsed(data, file, _GateParts())
-    if parts.texts != 1:
-        message = _(
-            "The file has {n} elements <TextWithNodes> in its first element; expected exactly one.", parts.texts
+class GateFormat(XmlNoteFormat[_GateParts]):
+    """Reads and writes GATE XML. `chosen`: the name of the annotation set to read, or a prefix of the name."""
+
+    name = "gate"
+    claim = re.compile(b"<GateDocument")
+    element = "TextWithNodes"
+    handler = _GateParts
+
+    def __init__(self, chosen: str | None = None) -> None:
+        self._chosen = chosen
+
+    def parts(self, file: str, data: bytes) -> _GateParts:
+        parts = super().parts(file, data)
+        if parts.twice:
+            message = _("The id “{id}” of a node is used at two places of the text; ids must differ.", parts.twice[:20])
+            raise NoteError([Problem(file, None, "id", message)])
+        return parts
+
+    def _take(self, parts: _GateParts, taker: SpanTaker) -> bool:
+        chosen = parts.chosen(self._chosen)
+        for other in sorted({each.set for each in parts.annotations} - {chosen}):
+            which = f"“{shown(other)[:60]}”" if other else _("without a name")
+            choice = (
+                " " + _("To import it instead, choose the format “{format}”.", set_format(other))
+                if other != _ORIGINAL
+                else ""
+            )
+            taker.not_kept(_("Only one annotation set is imported. The set {name} is not.", which) + choice)
+        if parts.relations:
+            taker.not_kept(_("Relations are not imported."), parts.relations)
+        taken = parts.taken(self._chosen)
+        if len(taken) < sum(each.set == chosen for each in parts.annotations):
+            made = _("Tokens, sentences and other annotations that GATE's programs make are not imported.")
+            taker.not_kept(
+                _("{all} To import them, choose the format “{format}”.", made, set_format(chosen or _DEFAULT))
+            )
+        for each in taken:
+            _take(each, parts.nodes, taker)
+        return chosen is not None
+
+    def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
+        given, losses = given_rows(note, labels, ANY_NAME)
+        units = Utf16(note.text)
+        rows: list[str] = []
+        nodes: set[int] = set()
+        for number, (span, code, words) in enumerate(given):
+            nodes |= {span.start, span.end}
+            features = "".join(_feature(key, word) for key, word in words.items())
+            rows.append(
+                f'<Annotation Id="{number}" Type="{code}" StartNode="{units.units(span.start)}" '
+                f'EndNode="{units.units(span.end)}">\n{features}</Annotation>\n'
+            )
+        pieces: list[str] = []
+        before = 0
+        for at in sorted(nodes):
+            pieces.append(f'{as_text(note.text[before:at])}<Node id="{units.units(at)}"/>')
+            before = at
+        pieces.append(as_text(note.text[before:]))
+        whole = (
+            '<?xml version="1.0" encoding="UTF-8"?>\n<GateDocument version="3">\n<GateDocumentFeatures>\n'
+            f"</GateDocumentFeatures>\n<TextWithNodes>{''.join(pieces)}</TextWithNodes>\n"
+            f"<AnnotationSet>\n{''.join(rows)}</AnnotationSet>\n</GateDocument>\n"
         )
-        raise NoteError([Problem(file, None, "structure", message)])
-    if parts.twice:
-        message = _("The id “{id}” of a node is used at two places of the text; ids must differ.", parts.twice[:20])
-        raise NoteError([Problem(file, None, "id", message)])
-    return parts
+        return whole, losses
+
+
+def set_format(name: str) -> str:
+    """The format that reads the annotation set of this name. Names of formats have at most 20 characters."""
+    return f"{SET}{name}"[:20]
+
+
+def _feature(name: str, word: str) -> str:
+    kind = _BOOLEAN if attribute_value(word) is True else _STRING
+    return (
+        f"<Feature>\n<Name className={as_attribute(_STRING)}>{as_text(name)}</Name>\n"
+        f"<Value className={as_attribute(kind)}>{as_text(word)}</Value>\n</Feature>\n"
+    )
 
 
 def _take(each: _Annotation, nodes: Mapping[str, int], taker: SpanTaker) -> None:

@@ -9,14 +9,12 @@ tool of i2b2 (MAE) is Java and counts UTF-16 code units; such a file is recogniz
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from annotations.formats import xml_files
-from annotations.formats.base import LabelFinder
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
-from annotations.formats.quotes import counts_utf16
+from annotations.formats.notes import Loss, OutNote
 from annotations.formats.span_rules import SpanTaker, given_rows, whole
 from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute
 from annotations.text.wording import gettext as _
@@ -46,18 +44,35 @@ _OTHER: Final = "OTHER"
 """The element of labels that belong to none of the categories."""
 
 
-class I2b2Format(XmlNoteFormat):
+@dataclass
+class _I2b2Parts(XmlHandler):
+    """Handles the parts of a file: collects its text and its tags."""
+
+    tags: list["_Tag"] = field(default_factory=list)
+    has_tags: bool = False
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        super().start(name, attributes)
+        if len(self.inside) == 2:
+            self.texts += name == "TEXT"
+            self.has_tags |= name == "TAGS"
+        elif self.inside[1:2] == ["TAGS"]:
+            self.tags.append(_Tag(self.line, name, attributes))
+
+    def data(self, text: str) -> None:
+        if self.inside[1:2] == ["TEXT"]:
+            self.text.append(text)
+
+
+class I2b2Format(XmlNoteFormat[_I2b2Parts]):
     """Reads and writes the XML of i2b2 2014 and MEDDOCAN."""
 
     name = "i2b2"
     claim = re.compile(rb"<(?:deIdi2b2|MEDDOCAN)\b|<[A-Za-z_][\w.-]*>\s*<TEXT>")
+    element = "TEXT"
+    handler = _I2b2Parts
 
-    def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
-        parts = _parts(file, data)
-        text = "".join(parts.text)
-        if not parts.has_tags:
-            return ParsedNote(name, xml_files.restored(text, parts.replaced, file), None)
-        taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, _quoted(parts.tags)))
+    def _take(self, parts: _I2b2Parts, taker: SpanTaker) -> bool:
         for tag in parts.tags:
             if not _is_span(tag):
                 taker.not_kept(_("Tags of the whole note are not imported: <{name}>.", tag.name[:60]), tag.line)
@@ -70,9 +85,13 @@ class I2b2Format(XmlNoteFormat):
             if pieces:
                 held = xml_files.attributes_of(tag.attributes, _OWN)
                 taker.take_pieces(_label(tag), pieces, line=tag.line, quote=tag.get("text"), attributes=held)
-        note = taker.note(name)
-        note.text = xml_files.restored(text, parts.replaced, file)
-        return note
+        return parts.has_tags
+
+    def _quoted(self, parts: _I2b2Parts) -> Iterator[tuple[int, int, str]]:
+        for tag in parts.tags:
+            start, end, quote = whole(tag.get("start")), whole(tag.get("end")), tag.get("text")
+            if start is not None and end is not None and quote:
+                yield start, end, quote
 
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
         given, losses = given_rows(note, labels, xml_files.NAME, _OWN)
@@ -103,36 +122,6 @@ class _Tag:
         return self.attributes.get(name)
 
 
-@dataclass
-class _I2b2Parts(XmlHandler):
-    """Handles the parts of a file: collects its text and its tags."""
-
-    tags: list[_Tag] = field(default_factory=list)
-    texts: int = 0
-    has_tags: bool = False
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        super().start(name, attributes)
-        if len(self.inside) == 2:
-            self.texts += name == "TEXT"
-            self.has_tags |= name == "TAGS"
-        elif self.inside[1:2] == ["TAGS"]:
-            self.tags.append(_Tag(self.line, name, attributes))
-
-    def data(self, text: str) -> None:
-        if self.inside[1:2] == ["TEXT"]:
-            self.text.append(text)
-
-
-def _parts(file: str, data: bytes) -> _I2b2Parts:
-    """The parts of a file. Raises NoteError if it is not XML with one `<TEXT>`."""
-    parts = xml_files.parsed(data, file, _I2b2Parts())
-    if parts.texts != 1:
-        message = _("The file has {count} elements <TEXT> in its first element; expected exactly one.", parts.texts)
-        raise NoteError([Problem(file, None, "structure", message)])
-    return parts
-
-
 def _label(tag: _Tag) -> str:
     return tag.get("TYPE") or tag.get("type") or tag.name
 
@@ -154,11 +143,3 @@ def _pieces(tag: _Tag, taker: SpanTaker) -> list[tuple[object, object]]:
         taker.refuse_span(_label(tag), "offsets", message, tag.line)
         return []
     return [(piece.partition("~")[0], piece.partition("~")[2]) for piece in given.split(",")]
-
-
-def _quoted(tags: Iterable[_Tag]) -> Iterator[tuple[int, int, str]]:
-    """The offsets and texts of tags that have them."""
-    for tag in tags:
-        start, end, quote = whole(tag.get("start")), whole(tag.get("end")), tag.get("text")
-        if start is not None and end is not None and quote:
-            yield start, end, quote

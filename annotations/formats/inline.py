@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotations.formats import xml_files
-from annotations.formats.base import LabelFinder
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, decode_utf8
+from annotations.formats.notes import Loss, NoteError, OutNote, decode_utf8
 from annotations.formats.span_rules import SpanTaker, attribute_words, given_spans
 from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute, as_text
 from annotations.text.spans import Span
@@ -35,25 +34,70 @@ _OWN: Final = frozenset({"id", "type", _LABEL})
 _PROLOG: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[?!]|\xff\xfe|\xfe\xff")
 
 
-class InlineFormat(XmlNoteFormat):
+@dataclass(slots=True)
+class _Element:
+    """An element, with its bounds in code points."""
+
+    line: int
+    name: str
+    start: int
+    attributes: Mapping[str, str]
+    end: int = 0
+
+    def label(self) -> str:
+        kind = self.name.lower()
+        key = "type" if kind in _TYPED else _LABEL if kind == _NAMED else ""
+        return next((word for name, word in self.attributes.items() if name.lower() == key and word), self.name)
+
+
+@dataclass
+class _InlineParts(XmlHandler):
+    """Handles the parts of a file: collects its text and its elements."""
+
+    elements: list[_Element] = field(default_factory=list)
+    length: int = 0
+    unclosed: list[_Element] = field(default_factory=list)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        element = _Element(self.line, name.rpartition("}")[2], self.length, attributes)
+        self.unclosed.append(element)
+        self.elements.append(element)
+
+    def end(self, name: str) -> None:
+        self.unclosed.pop().end = self.length
+
+    def data(self, text: str) -> None:
+        self.text.append(text)
+        self.length += len(text)
+
+
+class InlineFormat(XmlNoteFormat[_InlineParts]):
     """Reads and writes inline XML."""
 
     name = "inline"
     # Every file with an element; other formats are asked before.
     claim = re.compile(rb"<[A-Za-z_]")
 
-    def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
-        parts = _parts(file, data)
-        text = "".join(parts.text)
-        taker = SpanTaker(text, file, find_label)
-        for each in parts.spans():
+    def parts(self, file: str, data: bytes) -> _InlineParts:
+        """The parts of a file, with its root or with one around it. Raises NoteError if it is not well-formed."""
+        has_prolog = bool(_PROLOG.match(data))
+        try:
+            parts = xml_files.parsed(data, file, _InlineParts())
+        except NoteError:
+            if has_prolog:
+                raise
+        else:
+            if has_prolog or len(parts.elements) > 1 or parts.elements[0].name.lower() in _ROOTS:
+                return parts
+        return xml_files.parsed(f"<{_ROOT}>{decode_utf8(data, file)}</{_ROOT}>".encode(), file, _InlineParts())
+
+    def _take(self, parts: _InlineParts, taker: SpanTaker) -> bool:
+        for each in parts.elements[1:]:  # after the root
             if any(key.lower() == "id" for key in each.attributes):
                 taker.not_kept(_("The attribute “id” is not imported."), each.line)
             held = xml_files.attributes_of(each.attributes, _OWN)
             taker.take(each.label(), each.start, each.end, line=each.line, attributes=held)
-        note = taker.note(name)
-        note.text = xml_files.restored(text, parts.replaced, file)
-        return note
+        return True
 
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
         given, losses = given_spans(note, labels)
@@ -100,58 +144,3 @@ def _element(code: str) -> tuple[str, str]:
     if xml_files.NAME.fullmatch(code) and code.lower() not in _SPECIAL:
         return code, ""
     return _NAMED, f" {_LABEL}={as_attribute(code)}"
-
-
-@dataclass(slots=True)
-class _Element:
-    """An element, with its bounds in code points."""
-
-    line: int
-    name: str
-    start: int
-    attributes: Mapping[str, str]
-    end: int = 0
-
-    def label(self) -> str:
-        kind = self.name.lower()
-        key = "type" if kind in _TYPED else _LABEL if kind == _NAMED else ""
-        return next((word for name, word in self.attributes.items() if name.lower() == key and word), self.name)
-
-
-@dataclass
-class _InlineParts(XmlHandler):
-    """Handles the parts of a file: collects its text and its elements."""
-
-    elements: list[_Element] = field(default_factory=list)
-    length: int = 0
-    unclosed: list[_Element] = field(default_factory=list)
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        element = _Element(self.line, name.rpartition("}")[2], self.length, attributes)
-        self.unclosed.append(element)
-        self.elements.append(element)
-
-    def end(self, name: str) -> None:
-        self.unclosed.pop().end = self.length
-
-    def data(self, text: str) -> None:
-        self.text.append(text)
-        self.length += len(text)
-
-    def spans(self) -> list[_Element]:
-        """All elements but the root."""
-        return self.elements[1:]
-
-
-def _parts(file: str, data: bytes) -> _InlineParts:
-    """The parts of a file, with its root or with one around it. Raises NoteError if it is not well-formed."""
-    has_prolog = bool(_PROLOG.match(data))
-    try:
-        parts = xml_files.parsed(data, file, _InlineParts())
-    except NoteError:
-        if has_prolog:
-            raise
-    else:
-        if has_prolog or len(parts.elements) > 1 or parts.elements[0].name.lower() in _ROOTS:
-            return parts
-    return xml_files.parsed(f"<{_ROOT}>{decode_utf8(data, file)}</{_ROOT}>".encode(), file, _InlineParts())

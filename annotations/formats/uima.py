@@ -8,7 +8,7 @@ https://uima.apache.org/d/uimaj-current/references.html.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, NamedTuple
@@ -200,14 +200,24 @@ def whole_sentences(text: str, found: Iterable[Entity]) -> list[Bounds]:
     return whole
 
 
-Offsets = Callable[[int], int]
-"""The conversion of offsets in code points to UTF-16 code units."""
-
-
-def offsets_of(text: str) -> Offsets:
-    """The conversion for a text."""
+def offsets_of(text: str) -> Callable[[int], int]:
+    """The conversion of offsets in a text from code points to UTF-16 code units."""
     offsets = Utf16(text)
     return int if offsets.length == len(text) else offsets.units
+
+
+def written_annotations(
+    note: OutNote, found: Sequence[Entity], layer: Layer
+) -> list[tuple[str, int, int, dict[str, str]]]:
+    """The annotations of a note: type, bounds in UTF-16 code units, and features. They describe it, then its sentences.
+
+    The entities of the layer come last.
+    """
+    units = offsets_of(note.text)
+    given = [(METADATA, 0, len(note.text), {"documentTitle": note.name, "documentId": note.name})]
+    given += [(SENTENCE, start, end, {}) for start, end in whole_sentences(note.text, found)]
+    given += [(layer.type, each.start, each.end, {layer.label: each.code, **each.features}) for each in found]
+    return [(kind, units(start), units(end), features) for kind, start, end, features in given]
 
 
 # UIMA type systems: which layers and features there are, read from and written as XML.

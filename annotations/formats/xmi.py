@@ -32,6 +32,7 @@ _ROOT: Final = f"{_XMI}}}XMI"
 _SOFA, _VIEW = "uima.cas.Sofa", "uima.cas.View"
 _TYPES: Final = "typesystem.xml"
 _LARGEST: Final = 64 * 1024 * 1024
+_PREFIXES: Final = {uima.METADATA: "metadata", uima.SENTENCE: "segmentation", uima.NAMED_ENTITY: "ner"}
 
 
 def _namespace(layer: str) -> str:
@@ -39,7 +40,7 @@ def _namespace(layer: str) -> str:
 
 
 def _prefix(layer: str) -> str:
-    return "ner" if layer == uima.NAMED_ENTITY else "custom"
+    return _PREFIXES.get(layer, "custom")
 
 
 _HEAD: Final = (
@@ -106,25 +107,14 @@ class XmiFormat(CasFormat):
         return read_cas(data, file, types)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        name, text, kind = check_name(note.name), note.text, self.layer.type
+        name, text, layer = check_name(note.name), note.text, self.layer.type
         found, losses = uima.entities(note, labels, self.layer)
-        units, title = uima.offsets_of(text), as_attribute(name)
-        parts = [
-            f'<metadata:DocumentMetaData xmi:id="2" sofa="1" begin="0" end="{units(len(text))}" '
-            f"documentTitle={title} documentId={title}/>"
-        ]
-        bounds = uima.whole_sentences(text, found)
-        parts += [
-            f'<segmentation:Sentence xmi:id="{number}" sofa="1" begin="{units(start)}" end="{units(end)}"/>'
-            for number, (start, end) in enumerate(bounds, 3)
-        ]
-        for number, entity in enumerate(found, 3 + len(bounds)):
-            features = "".join(f" {feature}={as_attribute(word)}" for feature, word in entity.features.items())
-            parts.append(
-                f'<{_prefix(kind)}:{kind.rpartition(".")[2]} xmi:id="{number}" sofa="1" begin="{units(entity.start)}" '
-                f'end="{units(entity.end)}" {self.layer.label}={as_attribute(entity.code)}{features}/>'
-            )
-        out = {f"{name}.xmi": xmi_document(text, parts, kind)}
+        parts = []
+        for number, (kind, start, end, words) in enumerate(uima.written_annotations(note, found, self.layer), 2):
+            features = "".join(f" {feature}={as_attribute(word)}" for feature, word in words.items())
+            element = f'{_prefix(kind)}:{kind.rpartition(".")[2]} xmi:id="{number}"'
+            parts.append(f'<{element} sofa="1" begin="{start}" end="{end}"{features}/>')
+        out = {f"{name}.xmi": xmi_document(text, parts, layer)}
         attributes = uima.feature_types(found)
         if attributes:
             out[f"{name}.{_TYPES}"] = uima.type_system_xml(uima.written_types(attributes, self.layer))

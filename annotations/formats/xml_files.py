@@ -3,17 +3,19 @@
 import io
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Any, Final, TypeVar
+from typing import IO, Any, Final, Generic, TypeVar
 from xml.etree.ElementTree import ParseError
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
-from annotations.formats.span_rules import attribute_value
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, outcome
+from annotations.formats.quotes import counts_utf16
+from annotations.formats.span_rules import SpanTaker, attribute_value
 from annotations.text.wording import gettext as _
 
 # Text as XML 1.0, so that a reader gets the same characters.
@@ -71,13 +73,16 @@ class XmlHandler:
     """Takes the parts of an XML file in their order. Names in a namespace are written `namespace}name`.
 
     `line` is that of the part that is handed over (1-based), set before each call of `start`. `inside` are the names
-    of the open elements, `replaced` is the content of the instruction `REPLACED`. `text` is for the text of a note.
+    of the open elements, `replaced` is the content of the instruction `REPLACED`. `text` is for the text of a note,
+    `texts` counts the elements that hold it. `done` is for what `parse` gives, such as one of many documents.
     """
 
     line: int = 0
     inside: list[str] = field(default_factory=list)
     replaced: str = ""
     text: list[str] = field(default_factory=list)
+    texts: int = 0
+    done: deque[Any] = field(default_factory=deque)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self.inside.append(name)
@@ -103,8 +108,8 @@ def parsed(data: bytes, file: str, handler: Parts) -> Parts:
     return handler
 
 
-def parse(stream: IO[bytes], file: str, handler: XmlHandler) -> Iterator[None]:
-    """Parse a file piece by piece; whatever the handler has completed can be taken between two pieces.
+def parse(stream: IO[bytes], file: str, handler: XmlHandler) -> Iterator[Any]:
+    """Parse a file piece by piece, and give what the handler has `done` meanwhile, also before an error.
 
     Raises NoteError if the file is not well-formed or declares entities. `file` is its name for messages.
     """
@@ -120,12 +125,24 @@ def parse(stream: IO[bytes], file: str, handler: XmlHandler) -> Iterator[None]:
     expat.StartElementHandler = start
     expat.EndElementHandler = handler.end
     expat.ProcessingInstructionHandler = handler.pi
+    more = True
+    fault: NoteError | None = None
+    while more and fault is None:
+        more = bool(data := stream.read(_CHUNK))
+        fault = outcome(_feed, parser, data, file)
+        while handler.done:
+            yield handler.done.popleft()
+    if fault is not None:
+        raise fault
+
+
+def _feed(parser: Any, data: bytes, file: str) -> None:
+    """Parse a piece of a file, or its end if the piece is empty. Raises NoteError."""
     try:
-        while data := stream.read(_CHUNK):
+        if data:
             parser.feed(data)
-            yield
-        parser.close()
-        yield
+        else:
+            parser.close()
     except ParseError as error:
         fault = _POSITION.sub("", str(error))
         message = _(
@@ -135,10 +152,10 @@ def parse(stream: IO[bytes], file: str, handler: XmlHandler) -> Iterator[None]:
         raise NoteError([Problem(file, error.position[0], "xml", message)]) from None
     except DefusedXmlException:
         message = _("The file declares entities, which are not read. Write the characters themselves in their place.")
-        raise NoteError([Problem(file, expat.CurrentLineNumber, "xml", message)]) from None
+        raise NoteError([Problem(file, parser.parser.CurrentLineNumber, "xml", message)]) from None
     except (LookupError, ValueError):
         message = _("The encoding that the file declares can't be read. Save it as UTF-8.")
-        raise NoteError([Problem(file, expat.CurrentLineNumber, "utf8", message)]) from None
+        raise NoteError([Problem(file, parser.parser.CurrentLineNumber, "utf8", message)]) from None
 
 
 def restored(text: str, replaced: str, file: str) -> str:
@@ -173,14 +190,31 @@ def attributes_of(attributes: Mapping[str, str], own: Collection[str]) -> dict[s
     }
 
 
-class XmlNoteFormat(Format, ABC):
-    """A format that keeps text and spans of a note in one XML file."""
+class XmlNoteFormat(Format, ABC, Generic[Parts]):
+    """A format that keeps text and spans of a note in one XML file; the text is in the element `element`."""
 
     endings = ("xml",)
+    element: str = ""
+    handler: type[Parts]
+
+    def parts(self, file: str, data: bytes) -> Parts:
+        """The parts of a file. Raises NoteError if it is not well-formed, or has not exactly one `element`."""
+        parts = parsed(data, file, self.handler())
+        if parts.texts != 1:
+            message = _(
+                "The file has {count} elements <{element}> in its first element; expected exactly one.",
+                *(parts.texts, self.element),
+            )
+            raise NoteError([Problem(file, None, "structure", message)])
+        return parts
 
     @abstractmethod
-    def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
-        """The note of a file. Raises NoteError."""
+    def _take(self, parts: Parts, taker: SpanTaker) -> bool:
+        """Take the spans of a file; whether the note is annotated."""
+
+    def _quoted(self, parts: Parts) -> Iterable[tuple[int, int, str]]:
+        """The offsets and texts of spans where only the texts tell what the offsets count (`counts_utf16`)."""
+        return ()
 
     @abstractmethod
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
@@ -188,7 +222,15 @@ class XmlNoteFormat(Format, ABC):
 
     def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
         file = note.parts["xml"]
-        return self._read(note.name, file, files.load(file), find_label)
+        parts = self.parts(file, files.load(file))
+        text = "".join(parts.text)
+        taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, self._quoted(parts)))
+        is_annotated = self._take(parts, taker)
+        found = taker.note(note.name)
+        found.text = restored(text, parts.replaced, file)
+        if not is_annotated:
+            found.spans = None
+        return found
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         name = check_name(note.name)

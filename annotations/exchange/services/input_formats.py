@@ -116,7 +116,7 @@ def gate_sets(row: Import, source: NamedFiles) -> list[str]:
     groups, _strays = gate.group(source.names())
     for file in [group.parts["xml"] for group in groups[:_LOOKED_AT]] if row.main_format.startswith(gate.name) else []:
         with suppress(NoteError):
-            found |= gate.sets(file, source.load(file))
+            found |= gate.parts(file, source.load(file)).sets()
     return sorted(map(set_format, found))
 
 

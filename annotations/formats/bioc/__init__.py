@@ -10,7 +10,6 @@ write code points and say so in an infon of the collection.
 """
 
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -49,19 +48,29 @@ class BiocFormat(BiocReader):
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, Document]]:
         handler = _BiocHandler()
         with files.open(file) as stream:
-            try:
-                for _part in parse(stream, file, handler):
-                    yield from handler.taken()
-            except NoteError:
-                yield from handler.taken()
-                raise
+            for document in parse(stream, file, handler):
+                yield document.line, document
         if not handler.documents:
             message = _("The file has no documents. Expected: <collection> with elements <document>.")
             raise NoteError([Problem(file, None, "no notes", message)])
 
     def written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[bytes, list[Loss]]:
-        document, losses = _xml_document(note, labels)
-        return document.encode(), losses
+        name = check_name(note.name)
+        spans, losses = given_rows(note, labels, ANY_NAME, (TYPE,))
+        rows: list[str] = []
+        for number, (span, code, words) in enumerate(spans, 1):
+            infons = "".join(
+                f"<infon key={as_attribute(key)}>{as_text(word)}</infon>" for key, word in {TYPE: code, **words}.items()
+            )
+            rows.append(
+                f'<annotation id="T{number}">{infons}<location offset="{span.start}" length="{span.end - span.start}"/>'
+                f"<text>{as_text(note.text[span.start : span.end])}</text></annotation>\n"
+            )
+        whole = (
+            f"<document><id>{as_text(name)}</id><passage><offset>0</offset><text>{as_text(note.text)}</text>\n"
+            f"{''.join(rows)}</passage>{replaced_characters(note.text)}</document>\n"
+        )
+        return whole.encode(), losses
 
 
 @dataclass
@@ -69,16 +78,10 @@ class _BiocHandler(XmlHandler):
     """Handles the parts of a file: collects one document after the other."""
 
     documents: int = 0
-    done: deque[Document] = field(default_factory=deque)
     key: str = ""
     document: Document = field(default_factory=lambda: Document(0))
     piece: Passage = field(default_factory=lambda: Passage(0))
     annotation: Annotation = field(default_factory=lambda: Annotation(0))
-
-    def taken(self) -> Iterator[tuple[int, Document]]:
-        """The documents that were completed since the last call, with their lines."""
-        while self.done:
-            yield self.done[0].line, self.done.popleft()
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         super().start(name, attributes)
@@ -132,25 +135,6 @@ class _BiocHandler(XmlHandler):
             self.document.replaced = data
 
 
-def _xml_document(note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
-    name = check_name(note.name)
-    spans, losses = given_rows(note, labels, ANY_NAME, (TYPE,))
-    rows: list[str] = []
-    for number, (span, code, words) in enumerate(spans, 1):
-        infons = "".join(
-            f"<infon key={as_attribute(key)}>{as_text(word)}</infon>" for key, word in {TYPE: code, **words}.items()
-        )
-        rows.append(
-            f'<annotation id="T{number}">{infons}<location offset="{span.start}" length="{span.end - span.start}"/>'
-            f"<text>{as_text(note.text[span.start : span.end])}</text></annotation>\n"
-        )
-    whole = (
-        f"<document><id>{as_text(name)}</id><passage><offset>0</offset><text>{as_text(note.text)}</text>\n"
-        f"{''.join(rows)}</passage>{replaced_characters(note.text)}</document>\n"
-    )
-    return whole, losses
-
-
 # BioC JSON: one `.json` file with many documents.
 #
 # A file is a collection, a list of collections (as from NCBI's BioC API), documents or collections line by line (as
@@ -186,7 +170,26 @@ class BiocJsonFormat(BiocReader):
             raise NoteError([Problem(file, 1, "no notes", message)])
 
     def written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[bytes, list[Loss]]:
-        document, losses = _json_document(note, labels)
+        name = check_name(note.name)
+        spans, losses = given_rows(note, labels, ANY_NAME, (TYPE,))
+        annotations: list[dict[str, Any]] = [
+            {
+                "id": f"T{number}",
+                "infons": {TYPE: code, **words},
+                "text": note.text[span.start : span.end],
+                "locations": [{"offset": span.start, "length": span.end - span.start}],
+            }
+            for number, (span, code, words) in enumerate(spans, 1)
+        ]
+        passage = {
+            "offset": 0,
+            "infons": {},
+            "text": note.text,
+            "sentences": [],
+            "annotations": annotations,
+            "relations": [],
+        }
+        document = {"id": name, "infons": {}, "passages": [passage], "annotations": [], "relations": []}
         return json_bytes(document), losses
 
 
@@ -242,29 +245,5 @@ def _objects(part: Mapping[str, Any], field: str, file: str, line: int) -> list[
     """The objects in a list of a part, which may be missing. Raises NoteError for anything else."""
     items = part.get(field) or []
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        message = _("The field “{field}” is not a list of objects.", field)
-        raise NoteError([Problem(file, line, "structure", message)])
+        raise NoteError([Problem(file, line, "structure", _("The field “{field}” is not a list of objects.", field))])
     return items
-
-
-def _json_document(note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Loss]]:
-    name = check_name(note.name)
-    spans, losses = given_rows(note, labels, ANY_NAME, (TYPE,))
-    annotations: list[dict[str, Any]] = [
-        {
-            "id": f"T{number}",
-            "infons": {TYPE: code, **words},
-            "text": note.text[span.start : span.end],
-            "locations": [{"offset": span.start, "length": span.end - span.start}],
-        }
-        for number, (span, code, words) in enumerate(spans, 1)
-    ]
-    passage = {
-        "offset": 0,
-        "infons": {},
-        "text": note.text,
-        "sentences": [],
-        "annotations": annotations,
-        "relations": [],
-    }
-    return {"id": name, "infons": {}, "passages": [passage], "annotations": [], "relations": []}, losses

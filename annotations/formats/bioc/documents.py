@@ -187,8 +187,7 @@ def _text(pieces: list[tuple[Passage, str]], unit: OffsetUnit, file: str) -> _Pl
             message = _("The passage has no valid offset. Expected: a whole number.")
             raise NoteError([Problem(file, piece.line, "offsets", message)])
         if not isinstance(piece.text, str | None):
-            message = _("The text of the passage is not text.")
-            raise NoteError([Problem(file, piece.line, "no text", message)])
+            raise NoteError([Problem(file, piece.line, "no text", _("The text of the passage is not text."))])
         base = offset if number == 0 else base
         gap = offset - base - length
         if gap < 0:

@@ -7,7 +7,6 @@ rows need is read: texts, numbers and truth values; a date is the number that st
 
 import posixpath
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import IO, Final
@@ -128,14 +127,7 @@ def read_sheets(archive: ZipFile) -> Iterator[Iterator[tuple[int, list[object]]]
         target = targets.get(key)
         if target is None:
             raise DamagedError
-        yield _rows(archive, posixpath.normpath(posixpath.join("/xl", target))[1:], shared.texts)
-
-
-def _rows(archive: ZipFile, part: str, shared: list[str]) -> Iterator[tuple[int, list[object]]]:
-    sheet = _Sheet(shared)
-    for _ in _pieces(archive, part, sheet):
-        while sheet.rows:
-            yield sheet.rows.popleft()
+        yield _pieces(archive, posixpath.normpath(posixpath.join("/xl", target))[1:], _Sheet(shared.every))
 
 
 def _read(archive: ZipFile, part: str, handler: XmlHandler) -> None:
@@ -143,7 +135,7 @@ def _read(archive: ZipFile, part: str, handler: XmlHandler) -> None:
         continue
 
 
-def _pieces(archive: ZipFile, part: str, handler: XmlHandler) -> Iterator[None]:
+def _pieces(archive: ZipFile, part: str, handler: XmlHandler) -> Iterator[tuple[int, list[object]]]:
     with archive.open(part) as stream:
         try:
             yield from parse(stream, part, handler)
@@ -205,12 +197,12 @@ class _SharedTexts(_Texts):
 
     def __init__(self) -> None:
         super().__init__()
-        self.texts: list[str] = []
+        self.every: list[str] = []
 
     def end(self, name: str) -> None:
         super().end(name)
         if name.endswith("}si"):
-            self.texts.append(self.taken())
+            self.every.append(self.taken())
 
 
 class _Sheet(_Texts):
@@ -218,7 +210,6 @@ class _Sheet(_Texts):
 
     def __init__(self, shared: list[str]) -> None:
         super().__init__()
-        self.rows: deque[tuple[int, list[object]]] = deque()
         self._shared = shared
         self._number = 0
         self._cells: list[object] = []
@@ -239,7 +230,7 @@ class _Sheet(_Texts):
         if name.endswith("}c"):
             self._cells.append(self._value(self.taken()))
         elif name.endswith("}row"):
-            self.rows.append((self._number, self._cells))
+            self.done.append((self._number, self._cells))
         else:
             super().end(name)
 
