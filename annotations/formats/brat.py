@@ -16,13 +16,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from annotations.formats import text_files
 from annotations.formats.base import BAD_CODE, Files, Format, LabelFinder, NoteFiles, written_code
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.quotes import MisplacedSpan, same_quote
-from annotations.formats.span_rules import SpanKey, SpanTaker, attribute_value, attribute_words, joined, split_message
+from annotations.formats.quotes import same_quote
+from annotations.formats.span_rules import SpanKey, SpanRow, SpanTaker, attribute_value, attribute_words
 from annotations.text.characters import trim
 from annotations.text.labels import CODE, CategoryDef, LabelSetDef
 from annotations.text.segments import BREAK
@@ -328,44 +329,27 @@ class _Reader(SpanTaker):
         """Check one annotation, and keep its span or report all problems of its id, label and bounds."""
         if identity in self._ids:
             self.refuse("id", _("The id “{id}” is used twice.", identity[:20]))
-        kept = self._ids.setdefault(identity, [])
-        if self.skips(label):
-            return
-        more = (self._line, self._code(label, self._line), None, "", None)
-        if not self._in_order(pieces):
-            return
-
-        def keep(start: int, end: int) -> None:
-            if key := self._keep(start, end, more):
-                kept.append(key)
-
-        first, past = pieces[0][0], pieces[-1][1]
-        is_quoted = past <= len(self.text) and same_quote(" ".join([self.text[slice(*one)] for one in pieces]), quote)
-        if self._find_label.repair and not is_quoted:
-            self._misplaced.append(MisplacedSpan(first, past, quote, self._line, keep))
-        elif past > len(self.text):
-            self.refuse(
-                "outside", _("The span ends at {past}, but the text has only {count} characters.", past, len(self.text))
-            )
-        elif not is_quoted:
-            self.refuse("quote", _("The text at {first}-{past} differs from the text in this line.", first, past))
-        else:
-            parts = joined(self.text, pieces)
-            if len(parts) > 1:
-                self.warn("discontinuous", split_message(len(parts)))
-            for part in parts:
-                keep(*part)
-
-    def _in_order(self, pieces: Sequence[Bounds]) -> bool:
-        before = 0
-        for start, end in pieces:
-            if start >= end:
-                self.refuse("empty", _("The start {start} must be before the end {end}.", start, end))
-                return False
+        self._ids[identity] = []
+        for (_start, before), (start, _end) in pairwise(pieces):
             if start < before:
                 self.refuse(
                     "order", _("The fragment at {start} starts before the previous one ends ({before}).", start, before)
                 )
-                return False
-            before = end
+                return
+        self._ids[identity] = self.take_pieces(label, pieces, line=self._line, quote=quote)
+
+    def _quoted(self, bounds: Sequence[Bounds], parts: Sequence[Bounds], quote: str) -> bool:
+        """Whether a quote is that of a span: its fragments, joined by single spaces."""
+        return same_quote(" ".join([self.text[start:end] for start, end in bounds]), quote)
+
+    def _is_misplaced(
+        self, pieces: Sequence[tuple[object, object]], quote: str, more: SpanRow, kept: list[SpanKey]
+    ) -> bool:
+        """Whether a span, which may have several fragments here, is to be moved to its quote."""
+        bounds = [
+            (start, end) for start, end in pieces if isinstance(start, int) and isinstance(end, int) and start < end
+        ]
+        if len(bounds) < len(pieces) or (bounds[-1][1] <= len(self.text) and self._quoted(bounds, bounds, quote)):
+            return False
+        self._hold(bounds[0][0], bounds[-1][1], quote, more, kept)
         return True

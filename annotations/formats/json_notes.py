@@ -103,15 +103,7 @@ def name_in(record: Record, number_name: str, taker: SpanTaker) -> str:
         given = record.get(field)
         if not isinstance(given, str) or not given:
             continue
-        name = given if field == "name" else splitext(given)[0]
-        try:
-            return check_name(name)
-        except NoteError as error:
-            found = error.problems[0].message
-            taker.warn(
-                "name", _("The note is named “{name}”, because its name is not valid. {why}", number_name, found)
-            )
-            return number_name
+        return taker.name_of(given if field == "name" else splitext(given)[0], number_name)
     return number_name
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from annotations.formats.base import BAD_CODE, LabelFinder, written_code
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
@@ -34,17 +34,21 @@ def joined(text: str, pieces: Sequence[Bounds]) -> list[Bounds]:
     return spans
 
 
-def split_message(count: int) -> str:
-    """The warning for a discontinuous span of which each part is imported."""
-    return _("The span has {n} parts with other text between them. Each part was imported as a span of its own.", count)
-
-
 _DIGITS: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _MOST: Final = 2**63 - 1
 SpanKey = tuple[int, int, str]
 """The start, the end and the code of a span."""
-_More = tuple[int | None, str | None, float | None, str, Mapping[str, str | bool] | None]
-"""The line, the code, the confidence, the source and the attributes of a span."""
+SpanRow = tuple[int | None, str | None, float | None, Mapping[str, str | bool] | None]
+"""The line, the code, the confidence and the attributes of a span."""
+
+
+class SpanFacts(TypedDict, total=False):
+    """What a file says of a span besides its label and its bounds."""
+
+    line: int | None
+    quote: str | None
+    attributes: Mapping[str, str | bool] | None
+    confidence: float | None
 
 
 class SpanTaker:
@@ -90,116 +94,97 @@ class SpanTaker:
         self._skipped[code] += 1
         return True
 
-    def take(
-        self,
-        label: object,
-        start: object,
-        end: object,
-        *,
-        line: int | None = None,
-        quote: str | None = None,
-        attributes: Mapping[str, str | bool] | None = None,
-        confidence: float | None = None,
-        source: str = "",
-    ) -> None:
-        """Take a span, or report all its problems.
+    def take(self, label: object, start: object, end: object, **about: Unpack[SpanFacts]) -> None:
+        """Take a span in one piece; see `take_pieces`."""
+        self.take_pieces(label, [(start, end)], **about)
+
+    def take_pieces(
+        self, label: object, pieces: Sequence[tuple[object, object]], **about: Unpack[SpanFacts]
+    ) -> list[SpanKey]:
+        """Take a span that a file may give in pieces, or report all its problems; the keys of what was kept.
 
         Offsets may be whole numbers or their digits. The quote, if given, must be the text of the span; line breaks
         count as equal to each other and to a space. White space at the ends is removed with the warning “trimmed”, and
-        of equal spans with the same label the first is taken with the warning “twice”.
+        of equal spans with the same label the first is taken with the warning “twice”. Each part of a discontinuous
+        span becomes a span, with a warning. A span that is moved to its quote gets its key in `settle`.
         """
+        kept: list[SpanKey] = []
         if self._find_label.skipped and self.skips(label):
-            return
-        more = (line, self._code(label, line), confidence, source, attributes)
-        if quote and self._find_label.repair and self._is_misplaced(start, end, quote, more):
-            return
-        bounds = self._bounds(start, end, line)
-        if bounds is None:
-            return
-        if quote is not None and not self._same(self.text[bounds[0] : bounds[1]], quote):
-            self._differs(start, end, line)
-            return
-        self._keep(*bounds, more)
-
-    def take_pieces(
-        self,
-        label: object,
-        pieces: Sequence[tuple[object, object]],
-        *,
-        line: int | None = None,
-        quote: str | None = None,
-        attributes: Mapping[str, str | bool] | None = None,
-    ) -> None:
-        """Take a span that a file gives in pieces. Each part of a discontinuous one becomes a span, with a warning."""
-        if len(pieces) == 1:
-            self.take(label, *pieces[0], line=line, quote=quote, attributes=attributes)
-            return
-        if self.skips(label):
-            return
-        code = self._code(label, line)
+            return kept
+        line, quote = about.get("line"), about.get("quote")
+        more = (line, self._code(label, line), about.get("confidence"), about.get("attributes"))
+        if quote and self._find_label.repair and self._is_misplaced(pieces, quote, more, kept):
+            return kept
         bounds = [found for piece in pieces if (found := self._bounds(*piece, line))]
         if len(bounds) < len(pieces):
-            return
-        parts = joined(self.text, sorted(bounds))
-        if quote is not None and not self._quoted(parts, quote):
-            self._differs(pieces[0][0], pieces[-1][1], line)
-            return
+            return kept
+        parts = joined(self.text, sorted(bounds)) if len(bounds) > 1 else bounds
+        if quote is not None and not self._quoted(bounds, parts, quote):
+            message = _(
+                "The text at {start}-{end} differs from the text that the file gives for this span. Check that the "
+                "text is unchanged and that offsets count {units}.",
+                *(pieces[0][0], pieces[-1][1], self._counted()),
+            )
+            self.refuse("quote", message, line)
+            return kept
         if len(parts) > 1:
-            self.warn("discontinuous", split_message(len(parts)), line)
+            message = _(
+                "The span has {n} parts with other text between them. Each part was imported as a span of its own.",
+                len(parts),
+            )
+            self.warn("discontinuous", message, line)
         for start, end in parts:
-            self._keep(start, end, (line, code, None, "", attributes))
+            self._keep(start, end, more, kept)
+        return kept
 
-    def _differs(self, start: object, end: object, line: int | None) -> None:
-        message = _(
-            "The text at {start}-{end} differs from the text that the file gives for this span. Check that the text "
-            "is unchanged and that offsets count {units}.",
-            *(start, end, self._counted()),
-        )
-        self.refuse("quote", message, line)
-
-    def _quoted(self, parts: Sequence[Bounds], quote: str) -> bool:
+    def _quoted(self, bounds: Sequence[Bounds], parts: Sequence[Bounds], quote: str) -> bool:
         """Whether a quote is that of a span. Programs join the parts of a discontinuous one by spaces or dots."""
         if len(parts) == 1:
             return self._same(self.text[slice(*parts[0])], quote)
         return _letters("".join(self.text[start:end] for start, end in parts)) == _letters(quote)
 
-    def _is_misplaced(self, given: object, last: object, quote: str, more: _More) -> bool:
-        """Whether a span is to be moved, since its quote doesn't stand at its offsets. It is then held for that."""
-        first, past = whole(given), whole(last)
-        if first is None or past is None or not 0 <= first < past:
+    def _is_misplaced(
+        self, pieces: Sequence[tuple[object, object]], quote: str, more: SpanRow, kept: list[SpanKey]
+    ) -> bool:
+        """Whether a span in one piece is to be moved, since its quote isn't there. It is then held for that."""
+        first, past = whole(pieces[0][0]), whole(pieces[-1][1])
+        if len(pieces) > 1 or first is None or past is None or not 0 <= first < past:
             return False
         start, end = (self._units.points(at) if self._units else at for at in (first, past))
         if start is not None and end is not None and end <= len(self.text) and self._same(self.text[start:end], quote):
             return False
-        place = (first if start is None else start, past if end is None else end)
-        self._misplaced.append(MisplacedSpan(*place, quote, more[0], partial(self._keep, more=more)))
+        self._hold(first if start is None else start, past if end is None else end, quote, more, kept)
         return True
 
-    def _keep(self, first: int, past: int, more: _More) -> SpanKey | None:
+    def _hold(self, start: int, end: int, quote: str, more: SpanRow, kept: list[SpanKey]) -> None:
+        """Hold a span until it is moved to its quote."""
+        self._misplaced.append(MisplacedSpan(start, end, quote, more[0], partial(self._keep, more=more, kept=kept)))
+
+    def _keep(self, first: int, past: int, more: SpanRow, kept: list[SpanKey]) -> None:
         """Keep a span without white space at its ends, or report why not. Its key, also if it was there before."""
         text, start, end = self.text, first, past
-        line, code, confidence, source, attributes = more
+        line, code, confidence, attributes = more
         if text[first] in WHITE_SPACE or text[past - 1] in WHITE_SPACE:
             first, past = trim(text, first, past)
             if first == past:
                 self.refuse("white", _("The span {from}-{to} contains only white space. Remove it.", start, end), line)
-                return None
+                return
             message = _(
                 "White space at the ends of the span {start}-{end} was removed; it is now {first}-{past}.",
                 *(start, end, first, past),
             )
             self.warn("trimmed", message, line)
         if code is None:
-            return None
+            return
         key = (first, past, code)
+        kept.append(key)
         if key in self._spans:
             self.warn(
                 "twice", _("The span {start}-{end} {code} occurs twice and is imported once.", start, end, code), line
             )
-            return key
+            return
         held = tuple(sorted(attributes.items())) if attributes else ()
-        self._spans[key] = Span(first, past, code, confidence, source, attributes=held)
-        return key
+        self._spans[key] = Span(first, past, code, confidence, attributes=held)
 
     def refuse_span(self, label: object, code: str, message: str, line: int | None = None) -> None:
         """Report a problem of a span that can't be taken."""
@@ -221,8 +206,8 @@ class SpanTaker:
             self._said.add(message)
             self.warn("not kept", message, line)
 
-    def name_of(self, identity: object, numbered: str, line: int) -> str:
-        """The id of a document as the name of its note, or another name, with a warning if the id can't be one."""
+    def name_of(self, identity: object, numbered: str, line: int | None = None) -> str:
+        """The id or name of a document as the name of its note, or another name, with a warning if it can't be one."""
         if not identity or not isinstance(identity, str):
             return numbered
         try:
@@ -230,7 +215,7 @@ class SpanTaker:
         except NoteError as error:
             found = error.problems[0].message
             message = _(
-                "The note is named “{name}”, because the id of the document is not a valid name. {reason}",
+                "The note is named “{name}”, because its name in the file is not valid. {reason}",
                 *(numbered, found),
             )
             self.warn("name", message, line)

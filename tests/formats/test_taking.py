@@ -21,12 +21,12 @@ def taker(text: str = TEXT, *, utf16: bool = False) -> SpanTaker:
 def test_spans_are_taken_in_text_order_with_their_extras() -> None:
     found = taker()
     found.take("name", 13, 16)
-    found.take("NAME", 2, 11, quote="Anna Neri", attributes={"b": True, "a": "x"}, confidence=0.5, source="m")
+    found.take("NAME", 2, 11, quote="Anna Neri", attributes={"b": True, "a": "x"}, confidence=0.5)
     note = found.note("a", patient_id="p")
     assert note.spans == [Span(2, 11, "NAME"), Span(13, 16, "NAME")]
     assert (note.name, note.text, note.warnings, note.patient_id) == ("a", TEXT, [], "p")
     assert note.spans[0].attributes == (("a", "x"), ("b", True))
-    assert (note.spans[0].confidence, note.spans[0].source) == (0.5, "m")
+    assert note.spans[0].confidence == 0.5
 
 
 def test_utf16_code_units_and_line_breaks_of_quotes() -> None:
