@@ -295,11 +295,7 @@ def numbered_name(note: NoteFiles, number: int) -> str:
 def lost_attributes(note: OutNote) -> list[Loss]:
     """The losses of a format that can't hold attributes of spans."""
     return [
-        Loss(
-            note.name,
-            span,
-            _("Attributes are not exported: {names}.", ", ".join(dict(span.attributes))),
-        )
+        Loss(note.name, span, _("Attributes are not exported: {names}.", ", ".join(dict(span.attributes))))
         for span in note.spans
         if span.attributes
     ]

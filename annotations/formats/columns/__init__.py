@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from posixpath import dirname, join, splitext
 from typing import Final
 
@@ -165,7 +166,7 @@ class _Reader:
         """The notes of a file of rows. Notes without a name are numbered if there are several."""
         try:
             with self._files.open(file) as stream:
-                several = _has_several(documents(stream, file))
+                several = len(list(islice(documents(stream, file), 2))) > 1
             with self._files.open(file) as stream:
                 for number, document in enumerate(documents(stream, file), 1):
                     name = numbered_name(NoteFiles(base, {}), number) if several else base
@@ -283,11 +284,6 @@ def _names(files: Iterable[str]) -> dict[str, str]:
     found = {file: splitext(file)[0] for file in files}
     several = Counter(found.values())
     return {file: name if several[name] == 1 else file for file, name in found.items()}
-
-
-def _has_several(found: Iterator[Document]) -> bool:
-    next(found)
-    return next(found, None) is not None
 
 
 def _has_rows(file: str, files: Files) -> bool:

@@ -67,14 +67,6 @@ class Doc:
     has_unknown_spaces: bool = False
 
 
-@contextmanager
-def opened(stream: IO[bytes], file: str) -> Iterator[Iterator[Doc]]:
-    """The documents of a file, in order. Raises NoteError, also while iterating, if the file is broken as a whole."""
-    with tempfile.TemporaryFile() as content:
-        _decompress(stream, content, file)
-        yield _documents(content.fileno(), file)
-
-
 def _documents(descriptor: int, file: str) -> Iterator[Doc]:
     import msgpack
 
@@ -311,8 +303,9 @@ class DocBinFormat(DocumentReader, OneFileFormat):
     options = frozenset({"tokenizer"})
 
     def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[None, Doc | NoteError]]:
-        with files.open(file) as stream, opened(stream, file) as docs:
-            for number, doc in enumerate(docs, 1):
+        with files.open(file) as stream, tempfile.TemporaryFile() as content:
+            _decompress(stream, content, file)
+            for number, doc in enumerate(_documents(content.fileno(), file), 1):
                 faults = [
                     Problem(file, None, "docbin", _("Document {number}: {fault}", number, fault))
                     for fault in doc.faults

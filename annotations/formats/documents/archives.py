@@ -38,8 +38,7 @@ def read_zip(source: DocumentSource) -> Iterator[Result]:
         if stat.S_ISLNK(kind) or (kind and not stat.S_ISREG(kind)):
             yield _link(entry.filename)
         elif entry.flag_bits & 1:
-            message = _("The file is encrypted. Pack it without a password.")
-            yield refused(entry.filename, "encrypted", message)
+            yield refused(entry.filename, "encrypted", _("The file is encrypted. Pack it without a password."))
         else:
             yield from reading.member(entry.filename, partial(archive.open, entry), entry.compress_size)
 

@@ -18,6 +18,7 @@ from annotations.formats.documents.base import DocumentSource, Draft, PartKind, 
 from annotations.formats.documents.texts import HEAD, decode, note_encoding, python_name
 from annotations.formats.notes import NoteError
 from annotations.text.wording import gettext as _
+from annotations.text.wording import gettext_noop
 
 # Values that are text to read: text data, formatted text, string data.
 TEXTS: Final = frozenset({"TX", "FT", "ST"})
@@ -161,22 +162,12 @@ def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> Non
         if more := "\n".join(rest).strip("\n"):
             lines.append(_plain(more, special))
     close()
-    if left:
-        total = sum(left.values())
-        draft.warn(
-            _(
-                "{count} without text (types {types}) left out.",
-                *(base.count(total, _("OBX value"), _("OBX values")), ", ".join(sorted(left))),
-            )
-        )
-    if others:
-        total = sum(others.values())
-        draft.warn(
-            _(
-                "{count} of other kinds ({kinds}) left out.",
-                *(base.count(total, _("segment"), _("segments")), ", ".join(sorted(others))),
-            )
-        )
+    for counted, one, many, sentence in (
+        (left, _("OBX value"), _("OBX values"), gettext_noop("{count} without text (types {types}) left out.")),
+        (others, _("segment"), _("segments"), gettext_noop("{count} of other kinds ({kinds}) left out.")),
+    ):
+        if counted:
+            draft.warn(_(sentence, base.count(counted.total(), one, many), ", ".join(sorted(counted))))
     if cut:
         values = base.count(cut, _("OBX value seems"), _("OBX values seem"))
         draft.warn(_("{values} to go on after a field separator in the text. What follows it was left out.", values))

@@ -302,15 +302,13 @@ def _in_old_office(source: base.DocumentSource, ending: str) -> DocumentKind:
         return stream.encode("utf-16-le") in data
 
     if has("EncryptedPackage"):
-        message = _("The document is encrypted. Save a copy without a password.")
-        raise base.refused(source.name, "encrypted", message)
+        raise base.refused(source.name, "encrypted", _("The document is encrypted. Save a copy without a password."))
     if has("WordDocument"):
         return DocumentKind.DOC
     what = (
         _("an Outlook message; save it as EML") if ending == "msg" else _("an old spreadsheet, presentation or message")
     )
-    message = _("The file is {what}. Save its text as DOCX, PDF or TXT.", what)
-    raise base.refused(source.name, "unknown kind", message)
+    raise base.refused(source.name, "unknown kind", _("The file is {what}. Save its text as DOCX, PDF or TXT.", what))
 
 
 def _is_text(head: bytes) -> bool:

@@ -4,7 +4,7 @@ import codecs
 import io
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import IO, Final, NamedTuple
 
@@ -304,24 +304,17 @@ def _common(one: str, other: str) -> int:
     return min(len(one), len(other))
 
 
+Finder = Callable[[str], Iterable[Replacement]]
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
-
-
-def _control(text: str) -> Iterator[Replacement]:
-    for match in _CONTROL.finditer(text):
-        yield Replacement(match.start(), match.end(), "\n" if match.group() in "\x0b\x0c" else "")
-
-
 _LIGATURES: Final = {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"} | {
     "\ufb05": "st",
     "\ufb06": "st",
 }
-_LIGATURE: Final = re.compile(f"[{''.join(_LIGATURES)}]")
 
 
-def _ligatures(text: str) -> Iterator[Replacement]:
-    for match in _LIGATURE.finditer(text):
-        yield Replacement(match.start(), match.end(), _LIGATURES[match.group()])
+def _each(pattern: re.Pattern[str], new: Callable[[str], str]) -> Finder:
+    """The finder of a rule that replaces each character of a kind."""
+    return lambda text: (Replacement(*match.span(), new(match[0])) for match in pattern.finditer(text))
 
 
 _LETTER: Final = r"[^\W\d_]"
@@ -355,15 +348,10 @@ def _hyphenation(text: str) -> Iterator[Replacement]:
         yield Replacement(match.start(1), match.start(2), "")
 
 
-def _soft_hyphens(text: str) -> Iterator[Replacement]:
-    for match in re.finditer("\u00ad", text):
-        yield Replacement(match.start(), match.end(), "")
-
-
-_FINDERS: Final[dict[CleaningRule, Callable[[str], Iterator[Replacement]]]] = {
+_FINDERS: Final[dict[CleaningRule, Finder]] = {
     CleaningRule.MOJIBAKE: _mojibake,
-    CleaningRule.CONTROL: _control,
-    CleaningRule.LIGATURES: _ligatures,
+    CleaningRule.CONTROL: _each(_CONTROL, lambda found: "\n" if found in "\x0b\x0c" else ""),
+    CleaningRule.LIGATURES: _each(re.compile(f"[{''.join(_LIGATURES)}]"), _LIGATURES.__getitem__),
     CleaningRule.HYPHENATION: _hyphenation,
-    CleaningRule.SOFT_HYPHENS: _soft_hyphens,
+    CleaningRule.SOFT_HYPHENS: _each(re.compile("\u00ad"), lambda _: ""),
 }

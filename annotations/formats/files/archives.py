@@ -127,9 +127,13 @@ class ArchiveReader(_Archive):
         """Check the SHA-256 and the number of rows of a file."""
         digest, rows = hashlib.sha256(), 0
         wanted = self.members[name]
-        for block in self._blocks(name):
-            digest.update(block)
-            rows += block.count(b"\n")
+        try:
+            with self._zip.open(self._entries[name]) as member:
+                while block := member.read(BLOCK):
+                    digest.update(block)
+                    rows += block.count(b"\n")
+        except DAMAGED:
+            raise ArchiveError("The file is damaged. Use another copy of the archive.", file=name) from None
         if digest.hexdigest() != wanted.sha256:
             raise ArchiveError(
                 "The content doesn't match its SHA-256 in the manifest. Use another copy of the archive.", file=name
@@ -149,14 +153,6 @@ class ArchiveReader(_Archive):
                     yield number, _object(line, name, number)
         except DAMAGED:
             raise ArchiveError("The file is damaged from here on.", file=name, line=number + 1) from None
-
-    def _blocks(self, name: str) -> Iterator[bytes]:
-        try:
-            with self._zip.open(self._entries[name]) as member:
-                while block := member.read(BLOCK):
-                    yield block
-        except DAMAGED:
-            raise ArchiveError("The file is damaged. Use another copy of the archive.", file=name) from None
 
     def _checked_entries(self) -> dict[str, zipfile.ZipInfo]:
         found: dict[str, zipfile.ZipInfo] = {}
@@ -217,10 +213,8 @@ class ArchiveReader(_Archive):
                 raise ArchiveError("The file is missing in {where}. Use another copy of the archive.", where, file=name)
         found = {}
         for name, about in files.items():
-            if not isinstance(about, dict) or set(about) != set(ArchivedFile._fields):
-                raise ArchiveError("“files” must give rows, bytes and sha256 of {name}.", name, file=MANIFEST)
-            rows, size, sha256 = about["rows"], about["bytes"], about["sha256"]
-            if type(rows) is not int or type(size) is not int or not isinstance(sha256, str):
+            rows, size, sha256 = (about.get(key) if isinstance(about, dict) else None for key in ArchivedFile._fields)
+            if type(rows) is not int or type(size) is not int or not isinstance(sha256, str) or len(about) > 3:
                 raise ArchiveError("“files” must give rows, bytes and sha256 of {name}.", name, file=MANIFEST)
             if size != self._entries[name].file_size:
                 raise ArchiveError(

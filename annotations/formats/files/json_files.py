@@ -216,7 +216,8 @@ class _Values:
                 if self._next():
                     raise JsonError("The file is not valid JSON: there is something after the last record. Remove it.")
             else:
-                yield from self._sequence()
+                while self._next():
+                    yield self._here(), self._one()
         except JsonError as error:
             yield self._here(), error
 
@@ -259,10 +260,6 @@ class _Values:
         if isinstance(value, JsonError):
             raise value
         return value
-
-    def _sequence(self) -> Iterator[tuple[int, Any]]:
-        while self._next():
-            yield self._here(), self._one()
 
     def _items(self) -> Iterator[tuple[int, Any]]:
         self._at += 1
