@@ -73,10 +73,7 @@ class RegionChange(RegionBounds):
 @router.post(PATH, Can.MANAGE, response={202: JobItem})
 @takes_uploads(Can.MANAGE)
 def import_recording(
-    access: Access,
-    options: Form[RecordingOptions],
-    file: File[UploadedFile],
-    words: File[UploadedFile | None] = None,
+    access: Access, options: Form[RecordingOptions], file: File[UploadedFile], words: File[UploadedFile | None] = None
 ) -> Job:
     """Upload a recording, with or without a file of its words, and start the job that makes a note of it."""
     given = (words.name or "", words.read()) if words else None

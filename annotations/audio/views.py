@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from csp.constants import NONCE, SELF
@@ -17,8 +18,8 @@ from annotations.audio.rules.sound import AudioMissing, library
 from annotations.audio.services.regions import decide_region, mark_region
 from annotations.audio.services.starting import start_recording
 from annotations.core.access import Access, Can
-from annotations.core.forms import error_beside
-from annotations.core.requests import FORM, Request, in_project, number, paged, takes_uploads
+from annotations.core.forms import attempted
+from annotations.core.requests import FORM, Request, in_project, number, paged, posted, takes_uploads
 from annotations.core.services import NOTE_READ, ServiceError
 from annotations.core.stored_files import CHUNK
 from annotations.models import AuthorKind, Recording, RegionDecision, RegionSort, StoredFile
@@ -48,14 +49,10 @@ def recordings(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.MANAGE, *FORM)
 def recording_import(request: Request, access: Access) -> HttpResponse:
     """Upload a recording, and start the job that makes a note of it."""
-    form = RecordingForm()
-    if request.method == "POST":
-        form = RecordingForm(request.POST, request.FILES)
-        if form.is_valid():
-            beside = {"audio": "file", "name": "file", "words": "words", "recognizer": "folder"}
-            with error_beside(form, beside | {"margin": "margin", "patient": "patient"}):
-                job = start_recording(project=access.project, actor=access.user, **form.chosen)
-                return redirect("job", access.slug, job.number)
+    form = RecordingForm(posted(request), request.FILES or None)
+    start = partial(start_recording, project=access.project, actor=access.user)
+    if job := attempted(form, lambda: start(**form.chosen), {"audio": "file", "name": "file", "recognizer": "folder"}):
+        return redirect("job", access.slug, job.number)
     context = {"form": form, "lacking": lacking()}
     return render(request, "audio/import.html", context, status=422 if form.errors else 200)
 

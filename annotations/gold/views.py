@@ -40,7 +40,7 @@ from annotations.gold.services.statistics import (
 )
 from annotations.jobs.api import form_token
 from annotations.models import GoldVersion
-from annotations.notes.selectors.in_context import label_looks, note_names, shown_in_context
+from annotations.notes.selectors.in_context import label_looks, note_names, with_context
 from annotations.notes.views.notes import after_gold, note_url
 from annotations.projects.selectors.projects import is_large
 
@@ -179,7 +179,7 @@ def _changes(request: Request, access: Access, since: GoldVersion, version: Gold
     kind = asked if asked in list(ChangeKind) else ""
     rows = [row for row in found.changes if kind in ("", row[1])]
     page = paged(request, rows, CHANGES)
-    shown = shown_in_context(access, list(page.object_list), "gold changes")
+    shown = [entry for _row, entry in with_context(access, list(page.object_list), list, "gold changes")]
     names = note_names([note for note, _spans in [*found.added[:LISTED], *found.removed[:LISTED]]])
     return {
         "diff": found,

@@ -80,9 +80,8 @@ def pair_decisions(request: ApiRequest, access: Access, options: Form[PairingOpt
     """Upload a pile of clear and published decisions, and start the job that pairs them."""
     form = PileForm(options.dict(), request.FILES)
     check(form)
-    name, content = form.content()
     with named({"pile": "file", "zip": "file"}):
-        return start_pairing(project=access.project, name=name, content=content, order=form.order, actor=access.user)
+        return start_pairing(project=access.project, actor=access.user, **form.chosen)
 
 
 @router.get(PATH, Can.MANAGE, response=Page[DecisionItem])

@@ -1,4 +1,4 @@
-from typing import IO, Any
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -39,12 +39,8 @@ class PileForm(forms.Form):
     )
 
     @property
-    def order(self) -> PairingOrder:
-        """How to pair; after validation."""
+    def chosen(self) -> dict[str, Any]:
+        """The arguments of `start_pairing`; after validation."""
         given: dict[str, Any] = self.cleaned_data
-        return PairingOrder(given["method"], given["window"], given["threshold"])
-
-    def content(self) -> tuple[str, IO[bytes]]:
-        """The name and the content of the file; after validation."""
-        file = self.cleaned_data["file"]
-        return file.name, file
+        order = PairingOrder(given["method"], given["window"], given["threshold"])
+        return {"name": given["file"].name, "content": given["file"], "order": order}

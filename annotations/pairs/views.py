@@ -1,13 +1,15 @@
 """The page of pairs of clear and published decisions."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.forms import error_beside
-from annotations.core.requests import FORM, Request, error_as_message, in_project, number, paged, takes_uploads
+from annotations.core.forms import attempted
+from annotations.core.requests import FORM, Request, error_as_message, in_project, number, paged, posted, takes_uploads
 from annotations.core.services import ServiceError
 from annotations.models import PublishedState
 from annotations.pairs import selectors
@@ -25,16 +27,10 @@ UNDO = "undo"
 @in_project(Can.MANAGE, *FORM)
 def pairs(request: Request, access: Access) -> HttpResponse:
     """Show the pairs, the figures and what a person settles. A POST uploads a pile and starts the job."""
-    form = PileForm()
-    if request.method == "POST":
-        form = PileForm(request.POST, request.FILES)
-        if form.is_valid():
-            name, content = form.content()
-            with error_beside(form, {"pile": "file", "zip": "file", "window": "window", "threshold": "threshold"}):
-                job = start_pairing(
-                    project=access.project, name=name, content=content, order=form.order, actor=access.user
-                )
-                return redirect("job", access.slug, job.number)
+    form = PileForm(posted(request), request.FILES or None)
+    start = partial(start_pairing, project=access.project, actor=access.user)
+    if job := attempted(form, lambda: start(**form.chosen), {"pile": "file", "zip": "file"}):
+        return redirect("job", access.slug, job.number)
     state = selectors.state_of(request.GET.get("state", ""))
     context = {
         "form": form,

@@ -1,14 +1,17 @@
 """The pages of structured records: schemas, one version of a schema, waiting records, one record."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
-from annotations.core.forms import error_beside
-from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, takes_uploads
+from annotations.core.forms import attempted
+from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, posted, takes_uploads
 from annotations.core.services import NOTE_READ, ServiceError
+from annotations.models import Job
 from annotations.records import selectors
 from annotations.records.forms import RecordReleaseForm, RecordsForm, SchemaForm
 from annotations.records.rules.plans import RecordError
@@ -27,13 +30,10 @@ ACTS = {"review": review_schema, "activate": activate_schema}
 @in_project(Can.MANAGE, *FORM)
 def record_schemas(request: Request, access: Access) -> HttpResponse:
     """List the schemas. A POST adds one, and leads to the new version."""
-    form = SchemaForm()
-    if request.method == "POST":
-        form = SchemaForm(request.POST, request.FILES)
-        if form.is_valid():
-            with error_beside(form, {"schema": "file", "shipped": "shipped"}):
-                row = add_schema(project=access.project, text=form.text, actor=access.user)
-                return redirect("record_schema", access.slug, row.pk)
+    form = SchemaForm(posted(request), request.FILES or None)
+    add = partial(add_schema, project=access.project, actor=access.user)
+    if row := attempted(form, lambda: add(text=form.text), {"schema": "file"}):
+        return redirect("record_schema", access.slug, row.pk)
     page = paged(request, selectors.schemas_of(access.project).defer("schema"), ROWS)
     context = {"form": form, "page": page}
     return render(request, "records/schemas.html", context, status=422 if form.errors else 200)
@@ -68,18 +68,18 @@ def record_schema(request: Request, access: Access, pk: int) -> HttpResponse:
 def records(request: Request, access: Access) -> HttpResponse:
     """Show the stored records, and what can be released. A POST uploads a file and starts the job."""
     project = access.project
-    form = RecordsForm(project=project)
-    if request.method == "POST":
-        form = RecordsForm(request.POST, request.FILES, project=project)
-        if form.is_valid():
-            name, content = form.content()
-            with error_beside(form, {"file": "file", "type": "data_type", "schema": "file"}):
-                policy = policy_named(project, *parsed_policy(form.cleaned_data["policy"]), actor=access.user)
-                job = start_deidentifying(
-                    project=project, name=name, content=content, data_type=form.cleaned_data["data_type"],
-                    policy=policy, actor=access.user,
-                )  # fmt: skip
-                return redirect("job", access.slug, job.number)
+    form = RecordsForm(posted(request), request.FILES or None, project=project)
+
+    def start() -> Job:
+        name, content = form.content()
+        policy = policy_named(project, *parsed_policy(form.cleaned_data["policy"]), actor=access.user)
+        return start_deidentifying(
+            project=project, name=name, content=content, data_type=form.cleaned_data["data_type"], policy=policy,
+            actor=access.user,
+        )  # fmt: skip
+
+    if job := attempted(form, start, {"type": "data_type", "schema": "file"}):
+        return redirect("job", access.slug, job.number)
     page = paged(request, selectors.waiting_records(project), ROWS)
     ready = selectors.ready_records(project, runs=selectors.deciding_runs(project)).filter(
         pk__in=[one.pk for one in page]

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 
 from annotations.core.access import Access, Can, authors_for
-from annotations.core.answers import streamed
+from annotations.core.answers import csv_answer
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging
 from annotations.core.api.routes import ApiRequest, Body, Problem, ProjectRouter, invalid, named
@@ -24,11 +24,10 @@ from annotations.scores.services.errors import (
     ErrorFilters,
     ListedErrors,
     about_score,
-    causes_of_errors,
     change_error_cause,
     export_errors,
 )
-from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
+from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_request
 from annotations.text.names import MAX_ID
 
 router = ProjectRouter(tags=["Scores"])
@@ -190,7 +189,7 @@ def export_score_errors(
     """Download the errors of a score as CSV. The audit log records it."""
     listed = _listed(access, version, author, filters)
     lines, name = export_errors(project=access.project, actor=access.user, listed=listed)
-    return streamed(lines, "text/csv; charset=utf-8", name)
+    return csv_answer(lines, name)
 
 
 @router.post(f"{PATH}/errors/causes", Can.MAKE_GOLD, response=CausesOut)
@@ -227,8 +226,7 @@ def _found(asked: ScoreRequest) -> Score:
 
 def _listed(access: Access, version: int, author: int, filters: ErrorsWanted) -> ListedErrors:
     asked = _asked(access, version, author, filters)
-    found = _found(asked)
-    return ListedErrors(asked, found.table, score_errors(asked, found), filters.chosen(), causes_of_errors(asked))
+    return ListedErrors.of(asked, _found(asked), filters.chosen())
 
 
 def _error(listed: ListedErrors, row: Error, entry: Entry) -> ErrorOut:

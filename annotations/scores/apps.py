@@ -17,7 +17,7 @@ class ScoresConfig(AppConfig):
                     "annotations.scores.services.scoring.run_score",
                     Can.READ_NOTES,
                     result="scores/result.html",
-                ),
+                )
             }
         )
 

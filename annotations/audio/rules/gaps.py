@@ -68,10 +68,7 @@ def heard_text(
 
 
 def _inserted(
-    text: str,
-    words: Sequence[TimedWord],
-    gaps: Iterable[tuple[Stretch, str]],
-    replaced: Iterable[tuple[int, int, str]],
+    text: str, words: Sequence[TimedWord], gaps: Iterable[tuple[Stretch, str]], replaced: Iterable[tuple[int, int, str]]
 ) -> str:
     changes = list(replaced)
     for gap, mark in gaps:

@@ -5,6 +5,7 @@ libsndfile (the package soundfile) decodes them. It is an optional extra, so it 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import IO, Any, Final
 
 from annotations.audio.rules.intervals import Interval
@@ -172,7 +173,7 @@ def write_muted(
     """
     facts = facts_of(source)
     dtype, subtype = facts.written
-    bounds = [(int(one.start * facts.rate), _up(one.end * facts.rate)) for one in intervals]
+    bounds = [(int(one.start * facts.rate), ceil(one.end * facts.rate)) for one in intervals]
     soundfile = library()
     at, first = start, 0
     with soundfile.SoundFile(
@@ -195,10 +196,6 @@ def write_muted(
             if end is not None and at >= end:
                 break
     return at - start
-
-
-def _up(number: float) -> int:
-    return -int(-number // 1)
 
 
 def _tone(start: int, length: int, rate: int, dtype: str) -> Any:

@@ -10,6 +10,7 @@ from typing import IO, Final
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.audio.rules.intervals import MARGIN, MOST_MARGIN
 from annotations.audio.rules.recognizers import is_recognizer
 from annotations.audio.rules.sound import AudioError, facts_of
@@ -18,17 +19,6 @@ from annotations.core.services import ServiceError, check_open, good_name
 from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
 from annotations.jobs.services.queue import enqueue
-from annotations.models import (
-    Document,
-    DocumentSource,
-    Import,
-    ImportState,
-    Job,
-    Project,
-    Recording,
-    StoredFileKind,
-    User,
-)
 
 JOB: Final = "transcribe"
 FROM_FILE: Final = "file of words"
@@ -37,15 +27,15 @@ LONGEST_NAME: Final = 200
 
 def start_recording(
     *,
-    project: Project,
+    project: models.Project,
     name: str,
     content: IO[bytes],
-    actor: User | None,
+    actor: models.User | None,
     words: tuple[str, bytes] | None = None,
     recognizer: str = "",
     patient: str = "",
     margin: float = MARGIN,
-) -> Job:
+) -> models.Job:
     """Store a recording and start the job that makes a note of it: of the given words, or of recognized ones.
 
     `words`: name and content of a file (rules.word_files). `margin`: seconds. Erasures wait for the job, since its
@@ -69,15 +59,15 @@ def start_recording(
         spoken = None if words is None else [list(astuple(word)) for word in read_words(*words)]
     content.seek(0)
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         check_open(project.pk)
         note = _name_of_note(project, file)
-        stored = store_file(project=project, kind=StoredFileKind.UPLOAD, name=file, content=content, actor=actor)
-        row = Import.objects.create(
-            project=project, format="text", state=ImportState.RUNNING, stored_file=stored, created_by=actor,
+        stored = store_file(project=project, kind=models.StoredFileKind.UPLOAD, name=file, content=content, actor=actor)
+        row = models.Import.objects.create(
+            project=project, format="text", state=models.ImportState.RUNNING, stored_file=stored, created_by=actor,
             take_duplicates=True, all_or_nothing=True,
         )  # fmt: skip
-        Recording.objects.create(
+        models.Recording.objects.create(
             imported_by=row, format=facts.format, subtype=facts.subtype, rate=facts.rate, channels=facts.channels,
             frames=facts.frames, source=FROM_FILE if spoken else recognizer, given=spoken,
             name=note, patient_id=patient, margin=margin,
@@ -85,23 +75,25 @@ def start_recording(
         return enqueue(kind=JOB, project=project, params={"import_id": row.pk}, key=f"{JOB_KEY}{row.pk}", actor=actor)
 
 
-def _name_of_note(project: Project, file: str) -> str:
+def _name_of_note(project: models.Project, file: str) -> str:
     """The file's name without its ending; with it where a recording with another ending has that name.
 
     The caller's transaction holds the project's row. Raises ServiceError `name` where there is such a note already.
     """
-    waiting = Recording.objects.filter(imported_by__project=project, imported_by__state=ImportState.RUNNING)
+    waiting = models.Recording.objects.filter(
+        imported_by__project=project, imported_by__state=models.ImportState.RUNNING
+    )
 
     def taken(name: str) -> bool:
-        notes = Document.objects.filter(project=project, name=name)
+        notes = models.Document.objects.filter(project=project, name=name)
         return notes.exists() or waiting.filter(name=name).exists()
 
     note = PurePath(file).stem
-    sources = DocumentSource.objects.filter(
-        document__project=project, document__name=note, kind=DocumentSource.RECORDING
+    sources = models.DocumentSource.objects.filter(
+        document__project=project, document__name=note, kind=models.DocumentSource.RECORDING
     )
     named = waiting.filter(name=note).values_list("imported_by__stored_file__name", flat=True)
-    recordings = sources.filter(kind=DocumentSource.RECORDING)
+    recordings = sources.filter(kind=models.DocumentSource.RECORDING)
     others = [*recordings.values_list("name", flat=True), *named]
     if others and file not in others:
         note = file

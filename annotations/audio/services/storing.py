@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.audio.events import RECORDING_STORED
 from annotations.audio.rules.intervals import Interval, Stretch, doubtful, voiced_gaps
 from annotations.audio.rules.words import SpokenWord, Transcript, transcript_of
@@ -12,27 +13,15 @@ from annotations.core.services import Fence, ServiceError, silent
 from annotations.exchange.services.importing import run_import, undo_import
 from annotations.exchange.services.sources import PATIENTS, MemorySource
 from annotations.formats.files.csv_files import csv_line
-from annotations.models import (
-    AudioRegion,
-    Document,
-    DocumentSource,
-    Import,
-    ImportState,
-    Recording,
-    RegionCause,
-    StoredFile,
-    StoredFileKind,
-    User,
-)
 
 
 def finish_recording(
     *,
-    recording: Recording,
+    recording: models.Recording,
     words: Sequence[SpokenWord],
     voiced: Sequence[Stretch],
     voice: str,
-    actor: User | None,
+    actor: models.User | None,
     fence: Fence,
     finish: Callable[[dict[str, Any]], None],
 ) -> dict[str, Any]:
@@ -42,8 +31,7 @@ def finish_recording(
     note can't be imported.
     """
     if not words:
-        message = _("No word was recognized. Check the recording, or give a file of words.")
-        raise ServiceError(message, code="empty")
+        raise ServiceError(_("No word was recognized. Check the recording, or give a file of words."), code="empty")
     spoken = transcript_of(words, recording.duration)
     row = recording.imported_by
     assert row.stored_file is not None
@@ -62,15 +50,17 @@ def finish_recording(
 
 
 def _store(
-    recording: Recording, spoken: Transcript, voiced: Sequence[Stretch], voice: str, actor: User | None
+    recording: models.Recording, spoken: Transcript, voiced: Sequence[Stretch], voice: str, actor: models.User | None
 ) -> dict[str, Any]:
     row = recording.imported_by
-    note = Document.objects.get(imported_by=row)
+    note = models.Document.objects.get(imported_by=row)
     stored = row.stored_file
     assert stored is not None
-    StoredFile.objects.filter(pk=stored.pk).update(kind=StoredFileKind.ORIGINAL, expires_at=None)
-    Import.objects.filter(pk=row.pk).update(stored_file=None)
-    DocumentSource.objects.create(document=note, original=stored, name=stored.name, kind=DocumentSource.RECORDING)
+    models.StoredFile.objects.filter(pk=stored.pk).update(kind=models.StoredFileKind.ORIGINAL, expires_at=None)
+    models.Import.objects.filter(pk=row.pk).update(stored_file=None)
+    models.DocumentSource.objects.create(
+        document=note, original=stored, name=stored.name, kind=models.DocumentSource.RECORDING
+    )
     recording.document, recording.given, recording.voice = note, None, voice
     recording.name = recording.patient_id = ""
     recording.words = [list(word) for word in spoken.words]
@@ -78,11 +68,11 @@ def _store(
     recording.save()
     recording.blocks.all().delete()
     regions = [
-        *(Interval(*gap, RegionCause.GAP) for gap in voiced_gaps(voiced, spoken.words)),
+        *(Interval(*gap, models.RegionCause.GAP) for gap in voiced_gaps(voiced, spoken.words)),
         *doubtful(spoken.words),
     ]
-    AudioRegion.objects.bulk_create(
-        (AudioRegion(recording=recording, start=one.start, end=one.end, cause=one.cause) for one in regions),
+    models.AudioRegion.objects.bulk_create(
+        (models.AudioRegion(recording=recording, start=one.start, end=one.end, cause=one.cause) for one in regions),
         batch_size=500,
     )
     counts = {"words": len(spoken.words), "widened": spoken.widened, "regions": len(regions)}
@@ -97,9 +87,9 @@ def undo_recording(params: dict[str, Any], state: str) -> None:
     """Delete what an unfinished job of a recording stored: the file, the words so far, and the note."""
     pk = int(params["import_id"])
     undo_import(import_id=pk, state=state)
-    row = Import.objects.select_related("stored_file").get(pk=pk)
-    if row.state == ImportState.DONE:
+    row = models.Import.objects.select_related("stored_file").get(pk=pk)
+    if row.state == models.ImportState.DONE:
         return
-    Recording.objects.filter(imported_by=row).delete()
+    models.Recording.objects.filter(imported_by=row).delete()
     if row.stored_file is not None:
         row.stored_file.delete()

@@ -212,10 +212,7 @@ def _run(
 
 @collector_paused()
 def _import_batch(
-    context: ImportContext,
-    found: Iterator[tuple[list[ParsedNote], int]],
-    seen: dict[str, str],
-    fence: Fence,
+    context: ImportContext, found: Iterator[tuple[list[ParsedNote], int]], seen: dict[str, str], fence: Fence
 ) -> bool:
     """Read the next batch and write it in one transaction. Return False if there is none."""
     parsed, count = next(found, ([], 0))

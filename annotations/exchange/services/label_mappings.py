@@ -1,7 +1,7 @@
 """Add, change and delete label mappings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from django.db import IntegrityError, transaction
@@ -163,8 +163,7 @@ class ExportLabels:
 
     def as_params(self) -> dict[str, Any]:
         """As JSON, for the parameters of a job."""
-        codes = {str(pk): code for pk, code in self.codes.items()}
-        return {"codes": codes, "mapping": self.mapping, "name": self.name, "target": self.target}
+        return asdict(self) | {"codes": {str(pk): code for pk, code in self.codes.items()}}
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> Self:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Access, Can, closed_to, note_for, require
 from annotations.core.answers import attachment
 from annotations.core.forms import add_error, attempted
-from annotations.core.requests import FORM, Request, in_project, ticked
+from annotations.core.requests import FORM, Request, in_project, numbers, ticked
 from annotations.core.services import NOTE_READ, ServiceError
 from annotations.core.stored_files import open_stored
 from annotations.exchange import selectors
@@ -38,7 +38,6 @@ from annotations.jobs.api import form_token
 from annotations.models import Document, LabelMapping, StoredFile
 from annotations.projects.services.assigning import annotators_of
 from annotations.projects.services.projects import shipped_label_sets
-from annotations.text.names import whole
 
 # What the export form asks for, and the answer if the export can't be had.
 
@@ -103,7 +102,7 @@ def export(request: Request, access: Access) -> HttpResponse:
         "format": wanted["format"] if wanted["format"] in FORMATS else next(iter(FORMATS)),
         "token": uuid.uuid4(),
     }
-    only = [pk for each in request.GET.get("notes", "").split(",") if (pk := whole(each)) is not None]
+    only = numbers(request.GET.get("notes", "").split(","))
     context = {
         "only": Document.objects.filter(project=access.project, pk__in=only).order_by("pk").only("pk", "name"),
         "form": ExportForm(initial=initial, sets=sets, mappings=mappings, layers=selectors.layers_of(access.project)),

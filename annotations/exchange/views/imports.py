@@ -19,12 +19,7 @@ from annotations.exchange.forms.exports import INPUT_ABOUT
 from annotations.exchange.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm
 from annotations.exchange.services import staged
 from annotations.exchange.services.input_formats import holds_spans, quotes_spans
-from annotations.exchange.services.label_choices import (
-    choose_by_mapping,
-    choose_labels,
-    unknown_labels,
-    unknown_of,
-)
+from annotations.exchange.services.label_choices import choose_by_mapping, choose_labels, unknown_labels, unknown_of
 from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import NoteError
 from annotations.models import Document, Import, ImportState

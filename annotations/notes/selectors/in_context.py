@@ -159,7 +159,6 @@ def label_counts(spans: list[SpanItem], labels: list[LabelItem]) -> list[tuple[L
 
 
 HUES = 12
-Row = TypeVar("Row", bound=Sequence[Any])
 Found = TypeVar("Found")
 RowOf = Callable[[Found], Sequence[Any]]
 """Gives the row (see `with_entries`) of something that was found in a note."""
@@ -239,18 +238,14 @@ class Entry(InSentence):
     second: LabeledText | None
 
 
-def with_entries(rows: Sequence[Row], looks: dict[str, LabelLook]) -> list[tuple[Row, Entry]]:
-    """Each row with its entry; rows of erased notes are left out.
+def with_entries(
+    found: Sequence[Found], looks: dict[str, LabelLook], row_of: RowOf[Any] = list
+) -> list[tuple[Found, Entry]]:
+    """What was found, each with its entry; what was found in erased notes is left out.
 
     A row is [note id, kind, first span or null, second span or null]; a span is [start, end, code], with its attributes
     as a fourth item if it has some.
     """
-    return _with_entries(rows, list, looks)
-
-
-def _with_entries(
-    found: Sequence[Found], row_of: RowOf[Found], looks: dict[str, LabelLook]
-) -> list[tuple[Found, Entry]]:
     rows = [(one, row_of(one)) for one in found]
     documents = Document.objects.filter(pk__in={row[0] for _, row in rows})
     notes = {pk: about for pk, *about in documents.values_list("pk", "name", "language", "text")}
@@ -287,22 +282,14 @@ def note_names(notes: Iterable[int]) -> dict[int, str]:
 # Spans of notes in their sentences, on pages. Showing them counts as reading the note.
 
 
-def shown_in_context(access: Access, rows: Sequence[Any], what: str) -> list[Entry]:
-    """The entries of the rows (see `with_entries`). Records each of their notes as read.
-
-    `what` is the kind of page, for the event.
-    """
-    return [entry for _row, entry in with_context(access, rows, list, what)]
-
-
 def with_context(
     access: Access, found: Sequence[Found], row_of: RowOf[Found], what: str, looks: dict[str, LabelLook] | None = None
 ) -> list[tuple[Found, Entry]]:
-    """What was found, each with its entry, as `shown_in_context`. What was found in erased notes is left out.
+    """What was found, each with its entry (see `with_entries`). Records each of their notes as read.
 
-    `looks` replaces the looks of the project's labels.
+    `what` is the kind of page, for the event. `looks` replaces the looks of the project's labels.
     """
-    shown = _with_entries(found, row_of, label_looks(access.project) if looks is None else looks)
+    shown = with_entries(found, label_looks(access.project) if looks is None else looks, row_of)
     notes = (entry.note for _one, entry in shown)
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what=what)
     return shown

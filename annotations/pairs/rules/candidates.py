@@ -84,7 +84,7 @@ class CandidateIndex:
 
     def __init__(self, search: CandidateSearch, published: Iterable[tuple[int, str]]) -> None:
         """`published` are keys and texts. Of each text, its hash values and its threshold are held, not the text."""
-        from datasketch import MinHash
+        from datasketch import MinHash, MinHashLSH
 
         self.search = search
         self._like = MinHash(num_perm=search.permutations, seed=search.seed)
@@ -94,21 +94,15 @@ class CandidateIndex:
             found = shingles(text, search.shingle)
             self.least[key] = search.least(len(found), omissis_count(text))
             hashes[key] = self._hashed(found)
-        self._lsh = self._filled(hashes)
+        least = min(self.least.values(), default=search.threshold) - _DEEPER
+        self._lsh = MinHashLSH(threshold=least, num_perm=search.permutations, weights=_WEIGHTS)
+        for key, made in hashes.items():
+            self._lsh.insert(key, made)
 
     def _hashed(self, found: frozenset[str]) -> Any:
         made = self._like.copy()
         made.update_batch([shingle.encode() for shingle in found])
         return made
-
-    def _filled(self, hashes: dict[int, Any]) -> Any:
-        from datasketch import MinHashLSH
-
-        least = min(self.least.values(), default=self.search.threshold) - _DEEPER
-        lsh = MinHashLSH(threshold=least, num_perm=self.search.permutations, weights=_WEIGHTS)
-        for key, made in hashes.items():
-            lsh.insert(key, made)
-        return lsh
 
     def near(self, text: str) -> list[int]:
         """The keys of published texts that may be versions of this clear text, in order."""

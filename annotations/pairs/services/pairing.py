@@ -31,7 +31,7 @@ from annotations.pairs.events import DECISIONS_PAIRED
 from annotations.pairs.rules.candidates import CandidateIndex, CandidateSearch, shingles
 from annotations.pairs.rules.numbers import decision_key, is_published
 from annotations.pairs.selectors import FLAGGED_BELOW
-from annotations.pairs.services.pile import ClearFiles, Pile, opened_pile
+from annotations.pairs.services.pile import Pile, opened_pile
 from annotations.pairs.services.starting import PairingOrder, omissis_label, parameters_of
 from annotations.pairs.services.storing import aligned, store_pairs
 from annotations.text.hashes import text_sha256
@@ -70,7 +70,7 @@ class Pairing:
             self._steps = 2 * len(pile.clear) + 2 * len(pile.published) + 1
             hashes = self._store_published(pile)
             if self.row.state == ImportState.RUNNING:
-                run_import(import_id=self.row.pk, progress=self._imported, fence=self._fence, source=ClearFiles(pile))
+                run_import(import_id=self.row.pk, progress=self._imported, fence=self._fence, source=pile)
             self._renew(hashes)
             self._settle()
             self._align()

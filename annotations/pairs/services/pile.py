@@ -24,10 +24,13 @@ _ROWS: Final = 500
 
 
 class Pile:
-    """The texts of a pile. `clear` and `published` are names of files; `refused` counts files that can't be read."""
+    """The texts of a pile; the import of notes reads the clear ones of it.
+
+    `clear` and `published` are names of files; `refused` counts files that can't be read.
+    """
 
     def __init__(self, source: NamedFiles) -> None:
-        self.source = source
+        self.load, self.open = source.load, source.open
         self.clear: list[str] = []
         self.published: list[str] = []
         self.refused = 0
@@ -44,9 +47,13 @@ class Pile:
             return None
         try:
             check_name(name)
-            return decode_utf8(self.source.load(name), name)
+            return decode_utf8(self.load(name), name)
         except NoteError:
             return None
+
+    def names(self) -> list[str]:
+        """The names of the clear files, sorted."""
+        return sorted(self.clear)
 
     def published_texts(self) -> Iterator[tuple[str, str]]:
         """The names, without ending, and texts of the published decisions."""
@@ -54,25 +61,6 @@ class Pile:
             text = self._text(name)
             if text is not None:
                 yield name[: -len(_TEXT)], text
-
-
-class ClearFiles:
-    """The clear texts of a pile, as the import of notes reads them."""
-
-    def __init__(self, pile: Pile) -> None:
-        self._pile = pile
-
-    def names(self) -> list[str]:
-        """The names of the files, sorted."""
-        return sorted(self._pile.clear)
-
-    def load(self, name: str) -> bytes:
-        """The bytes of a file."""
-        return self._pile.source.load(name)
-
-    def open(self, name: str) -> IO[bytes]:
-        """A file to read."""
-        return self._pile.source.open(name)
 
 
 class ParquetSource:

@@ -5,15 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from annotations.records.rules.masking import (
-    GONE,
-    MaskingContext,
-    NamedKind,
-    reference_id,
-    released,
-    resolved,
-    written,
-)
+from annotations.records.rules.masking import GONE, MaskingContext, NamedKind, reference_id, released, resolved, written
 from annotations.records.rules.schemas import (
     FieldRule,
     LeafRule,
@@ -27,10 +19,7 @@ from annotations.records.rules.schemas import (
 from annotations.text.wording import WordedError, gettext_noop
 from annotations.text.wording import gettext as _
 
-ABSENT: Final = {
-    "url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason",
-    "valueCode": "masked",
-}
+ABSENT: Final = {"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "masked"}
 """FHIR's extension that says why a required value is missing."""
 _NUMBERS: Final = frozenset({ValueType.NUMBER, ValueType.INTEGER})
 _WORDS: Final = {

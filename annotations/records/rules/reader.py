@@ -70,13 +70,7 @@ class RecordCore:
     """Reads records by plans. `given`: the type of records that don't say theirs; `year`: the current one."""
 
     def __init__(
-        self,
-        plans: Mapping[str, RecordPlan],
-        kinds: KindsNamed,
-        key: Digest,
-        year: int,
-        language: str,
-        given: str = "",
+        self, plans: Mapping[str, RecordPlan], kinds: KindsNamed, key: Digest, year: int, language: str, given: str = ""
     ) -> None:
         self.plans, self.kinds = plans, kinds
         self._key, self._year, self._language, self._given = key, year, language, given

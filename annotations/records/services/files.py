@@ -14,14 +14,7 @@ from annotations.models import LeakFinding, Project, Record, Release, ReleasePol
 from annotations.records.events import RECORDS_WRITTEN
 from annotations.records.selectors import active_schemas, ready_records, waiting_records
 from annotations.records.services.leaving import SIGNATURE, WrittenFile, leave
-from annotations.records.services.reading import (
-    RecordWriter,
-    format_of,
-    is_single,
-    new_file,
-    read_records,
-    writer_for,
-)
+from annotations.records.services.reading import RecordWriter, format_of, is_single, new_file, read_records, writer_for
 from annotations.records.services.releasing import PREPARED, ReleasedRecord, released_records, start_record_release
 from annotations.records.services.taking import OutcomeState, RecordOutcome, take_records
 from annotations.release.services.settling import settle

@@ -103,32 +103,19 @@ class RecordWriter(Protocol):
     def close(self) -> None: ...
 
 
-class _LineWriter:
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+class _TextWriter:
+    """Writes records as JSON, with something before the first one, between two and after the last one."""
+
+    def __init__(self, file: IO[bytes], before: bytes, between: bytes, after: bytes, nothing: bytes) -> None:
+        """`nothing`: what a file without records holds."""
+        self._file, self._next, self._between, self._end, self._after = file, before, between, nothing, after
 
     def write(self, record: Any) -> None:
-        self._file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        self._file.write(self._next + json.dumps(record, ensure_ascii=False).encode())
+        self._next, self._end = self._between, self._after
 
     def close(self) -> None:
-        pass
-
-
-class _ListWriter:
-    """Writes a JSON list; a single record of a file that had a single object is written alone."""
-
-    def __init__(self, file: IO[bytes], alone: bool) -> None:
-        self._file, self._alone, self._count = file, alone, 0
-
-    def write(self, record: Any) -> None:
-        if not self._alone:
-            self._file.write(b",\n" if self._count else b"[\n")
-        self._file.write(json.dumps(record, ensure_ascii=False).encode())
-        self._count += 1
-
-    def close(self) -> None:
-        if not self._alone:
-            self._file.write(b"\n]\n" if self._count else b"[]\n")
+        self._file.write(self._end)
 
 
 class _ParquetWriter:
@@ -158,10 +145,12 @@ class _ParquetWriter:
 
 
 def writer_for(kind: str, file: IO[bytes], *, alone: bool = False) -> RecordWriter:
-    """A writer of one of FORMATS into an open file."""
+    """A writer of one of FORMATS into an open file. `alone`: the only record of a JSON file is no list."""
     if kind == "parquet":
         return _ParquetWriter(file)
-    return _ListWriter(file, alone) if kind == "json" else _LineWriter(file)
+    if kind == "json":
+        return _TextWriter(file, b"", b"", b"", b"") if alone else _TextWriter(file, b"[\n", b",\n", b"\n]\n", b"[]\n")
+    return _TextWriter(file, b"", b"\n", b"\n", b"")
 
 
 def is_single(path: Path) -> bool:

@@ -7,23 +7,10 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.authors import gold_author_id
 from annotations.core.bulk import among
 from annotations.core.services import ServiceError
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Project,
-    Record,
-    Release,
-    ReleasedNote,
-    ReleasedNoteState,
-    ReleasePolicy,
-    ReleaseState,
-    User,
-)
 from annotations.records.rules.plans import FieldChange, RecordError
 from annotations.records.rules.reader import LEAK
 from annotations.records.rules.validating import check_output
@@ -36,7 +23,7 @@ from annotations.release.services.sources import union_of
 from annotations.release.services.starting import start_release
 
 BATCH: Final = 100
-PREPARED: Final = (ReleaseState.PREPARED, ReleaseState.SIGNED)
+PREPARED: Final = (models.ReleaseState.PREPARED, models.ReleaseState.SIGNED)
 
 
 @dataclass(frozen=True)
@@ -57,21 +44,21 @@ class ReleasedRecord:
 
 def start_record_release(
     *,
-    project: Project,
-    policy: ReleasePolicy,
+    project: models.Project,
+    policy: models.ReleasePolicy,
     records: Collection[int],
-    actor: User | None,
+    actor: models.User | None,
     runs: Sequence[str] = (),
     unreviewed: bool = False,
     token: str = "",
-) -> Release:
+) -> models.Release:
     """Start an ordinary release of the notes of these records, of which those that aren't ready are left out.
 
     Gold decides about free text and, where `ready_records` says so, the `runs`. Raises ServiceError `empty` if no
     record is ready, and as `start_release`.
     """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         ready = ready_records(project, runs=tuple(runs), unreviewed=unreviewed).filter(pk__in=among(records))
         notes = dict(ready.values_list("document", "pk"))
         if not notes:
@@ -85,37 +72,39 @@ def start_record_release(
             only=list(notes),
             token=token,
         )
-        Record.objects.filter(pk__in=among(notes.values())).update(release=release)
+        models.Record.objects.filter(pk__in=among(notes.values())).update(release=release)
     return release
 
 
-def _specs(project: Project, notes: Sequence[int], runs: Sequence[str]) -> list[str]:
+def _specs(project: models.Project, notes: Sequence[int], runs: Sequence[str]) -> list[str]:
     """The annotation sets that these notes have: those of fields, gold, and the runs."""
-    submitted = AnnotationSet.objects.filter(state=AnnotationSetState.SUBMITTED, document__in=among(notes))
+    submitted = models.AnnotationSet.objects.filter(
+        state=models.AnnotationSetState.SUBMITTED, document__in=among(notes)
+    )
     gold = gold_author_id(project)
     specs = ["gold"] if gold and submitted.filter(author=gold).exists() else []
-    authors = Author.objects.filter(project=project, kind=AuthorKind.RUN, name__in=runs)
+    authors = models.Author.objects.filter(project=project, kind=models.AuthorKind.RUN, name__in=runs)
     return [*specs, f"run:{AUTHOR}", *(f"run:{one.name}" for one in authors if submitted.filter(author=one).exists())]
 
 
-def released_records(release: Release, *, only: Collection[int] | None = None) -> Iterator[ReleasedRecord]:
+def released_records(release: models.Release, *, only: Collection[int] | None = None) -> Iterator[ReleasedRecord]:
     """Put the records of a prepared release together, in the order of their rows. `only`: ids of rows."""
     reader = RecordReader(release.project, release.policy)
-    rows = Record.objects.filter(release=release)
+    rows = models.Record.objects.filter(release=release)
     ids = list((rows if only is None else rows.filter(pk__in=among(only))).values_list("pk", flat=True))
     for at in range(0, len(ids), BATCH):
         some = rows.filter(pk__in=ids[at : at + BATCH]).select_related("schema", "document").order_by("pk")
-        notes = {note.document_id: note for note in ReleasedNote.objects.filter(
+        notes = {note.document_id: note for note in models.ReleasedNote.objects.filter(
             release=release, document__in=[one.document_id for one in some])}  # fmt: skip
         for row in some:
             note = notes.get(row.document_id)
-            if note is None or note.state != ReleasedNoteState.DONE:
+            if note is None or note.state != models.ReleasedNoteState.DONE:
                 yield ReleasedRecord(row.pk, row.document.name, held=True)
             else:
                 yield _assembled(reader, row, note)
 
 
-def _assembled(reader: RecordReader, row: Record, note: ReleasedNote) -> ReleasedRecord:
+def _assembled(reader: RecordReader, row: models.Record, note: models.ReleasedNote) -> ReleasedRecord:
     name = row.document.name
     try:
         read = reader.complete(row, texts_of(row, note))
@@ -133,17 +122,17 @@ def _assembled(reader: RecordReader, row: Record, note: ReleasedNote) -> Release
     return ReleasedRecord(row.pk, name, output=read.wrapped())
 
 
-def texts_of(row: Record, note: ReleasedNote) -> dict[str, str]:
+def texts_of(row: models.Record, note: models.ReleasedNote) -> dict[str, str]:
     """What a released note says, by the JSON pointers of its record."""
     pieces = [ReplacedPiece._make((*piece[:5], Action(piece[5]))) for piece in note.pieces]
     return {pointer: note.text[slice(*span_to_released(pieces, start, end))] for start, end, pointer in row.sections}
 
 
-def field_changes(row: Record, policy: ReleasePolicy) -> list[FieldChange]:
+def field_changes(row: models.Record, policy: models.ReleasePolicy) -> list[FieldChange]:
     """What becomes of each field of a stored record: as it was released, else under the policy, without its note."""
     release = row.release if row.release and row.release.state in PREPARED else None
-    note = ReleasedNote.objects.filter(release=release, document=row.document_id).first() if release else None
-    done = note is not None and note.state == ReleasedNoteState.DONE
+    note = models.ReleasedNote.objects.filter(release=release, document=row.document_id).first() if release else None
+    done = note is not None and note.state == models.ReleasedNoteState.DONE
     reader = RecordReader(row.project, release.policy if release else policy)
     texts = texts_of(row, note) if note is not None and done else {}
     read = reader.complete(row, texts, changes=True)

@@ -47,8 +47,7 @@ def add_schema(*, project: Project, text: str, actor: User | None) -> RecordSche
     """
     shipped = text.strip().startswith(SHIPPED_PREFIX)
     if len(text) > LONGEST:
-        message = _("A schema has at most %(most)s characters. Split it.")
-        raise ServiceError(message % {"most": LONGEST}, code="schema")
+        raise ServiceError(_("A schema has at most %(most)s characters. Split it.") % {"most": LONGEST}, code="schema")
     try:
         read = SchemaText(shipped_schema(text.strip()[len(SHIPPED_PREFIX) :]), []) if shipped else read_schema(text)
         check_schema(read.schema)
@@ -84,8 +83,7 @@ def review_schema(*, schema: RecordSchema, actor: User | None) -> RecordSchema:
     if actor is None:
         raise ServiceError(_("Name the person who has reviewed the schema with --by USER."), code="by")
     if schema.created_by_id == actor.pk:
-        message = _("You added this version, so another person must review it.")
-        raise ServiceError(message, code="own")
+        raise ServiceError(_("You added this version, so another person must review it."), code="own")
     with transaction.atomic():
         row = RecordSchema.objects.select_for_update().get(pk=schema.pk)
         if row.state == RecordSchemaState.DRAFT:

@@ -15,32 +15,12 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.bulk import SpanRow, insert_returning, insert_spans
 from annotations.core.sealing import project_key
 from annotations.core.services import hold, keep_labels
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Document,
-    Label,
-    Project,
-    Record,
-    RecordSchemaState,
-    ReleasePolicy,
-    ReleaseState,
-    Span,
-    User,
-)
 from annotations.records.events import RECORDS_STORED
-from annotations.records.rules.plans import (
-    DeidentifiedRecord,
-    FieldValue,
-    ReadRecord,
-    RecordError,
-    RecordPlan,
-)
+from annotations.records.rules.plans import DeidentifiedRecord, FieldValue, ReadRecord, RecordError, RecordPlan
 from annotations.records.rules.reader import LEAK, RecordCore
 from annotations.records.rules.schemas import FieldRule
 from annotations.records.rules.validating import check_output
@@ -80,7 +60,7 @@ class RecordOutcome:
 class RecordReader(RecordCore):
     """Reads records of a project under a policy. Keep it no longer than the work, since it holds the project's key."""
 
-    def __init__(self, project: Project, policy: ReleasePolicy, data_type: str = "") -> None:
+    def __init__(self, project: models.Project, policy: models.ReleasePolicy, data_type: str = "") -> None:
         self.project, self.rows = project, active_schemas(project)
         self.kinds_named = NamedKinds(project, policy)
         self.gate = FieldGate(project, self.kinds_named)
@@ -93,7 +73,7 @@ class RecordReader(RecordCore):
             data_type,
         )
 
-    def complete(self, row: Record, texts: Mapping[str, str], *, changes: bool = False) -> ReadRecord:
+    def complete(self, row: models.Record, texts: Mapping[str, str], *, changes: bool = False) -> ReadRecord:
         """A stored record with the texts of its released note, by JSON pointer."""
         _name, record, envelope = self.opened(row.record)
         plan = RecordPlan(row.schema.schema)
@@ -105,10 +85,10 @@ class RecordReader(RecordCore):
 
 def take_records(
     *,
-    project: Project,
+    project: models.Project,
     records: Iterable[tuple[str, Any]],
-    policy: ReleasePolicy,
-    actor: User | None,
+    policy: models.ReleasePolicy,
+    actor: models.User | None,
     data_type: str = "",
     store_all: bool = False,
 ) -> Iterator[RecordOutcome]:
@@ -124,7 +104,7 @@ def take_records(
 
 
 def _taken(
-    reader: RecordReader, batch: Sequence[tuple[str, Any]], actor: User | None, store_all: bool
+    reader: RecordReader, batch: Sequence[tuple[str, Any]], actor: models.User | None, store_all: bool
 ) -> Iterator[RecordOutcome]:
     found: list[ReadRecord | RecordOutcome] = []
     for where, value in batch:
@@ -156,7 +136,7 @@ def _refused(where: str, error: RecordError, data_type: str = "") -> RecordOutco
     return RecordOutcome(where, OutcomeState.REFUSED, data_type, error.path, error.reason)
 
 
-def _stored(reader: RecordReader, reads: Sequence[ReadRecord], actor: User | None) -> dict[str, int]:
+def _stored(reader: RecordReader, reads: Sequence[ReadRecord], actor: models.User | None) -> dict[str, int]:
     """Store records that are not stored yet, with their notes. Return their rows by content hash."""
     if not reads:
         return {}
@@ -164,9 +144,9 @@ def _stored(reader: RecordReader, reads: Sequence[ReadRecord], actor: User | Non
     with transaction.atomic():
         keep_labels(project.pk)
         hold(project.pk)
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         schemas = [row.pk for row in reader.rows.values()]
-        rows = Record.objects.filter(schema__in=schemas, content_hash__in={one.digest for one in reads})
+        rows = models.Record.objects.filter(schema__in=schemas, content_hash__in={one.digest for one in reads})
         stored = dict(rows.values_list("content_hash", "pk"))
         by_digest = {one.digest: one for one in reads if one.digest not in stored}
         stored |= _renewed(reader, by_digest)
@@ -178,15 +158,17 @@ def _stored(reader: RecordReader, reads: Sequence[ReadRecord], actor: User | Non
 
 def _renewed(reader: RecordReader, reads: Mapping[str, ReadRecord]) -> dict[str, int]:
     """Waiting records of replaced versions whose notes are the same under the active one: they keep note and review."""
-    stale = Record.objects.filter(
-        Q(release=None) | Q(release__state=ReleaseState.WITHDRAWN), project=reader.project, content_hash__in=reads,
-        schema__state=RecordSchemaState.RETIRED,
+    stale = models.Record.objects.filter(
+        Q(release=None) | Q(release__state=models.ReleaseState.WITHDRAWN), project=reader.project,
+        content_hash__in=reads, schema__state=models.RecordSchemaState.RETIRED,
     )  # fmt: skip
     found = {}
     for row in stale.select_related("schema", "document"):
         one = reads[row.content_hash]
         note = note_of(one.done, reader.kinds_named.label_named)
-        spans = Span.objects.filter(annotation_set__document=row.document_id, annotation_set__author__name=AUTHOR)
+        spans = models.Span.objects.filter(
+            annotation_set__document=row.document_id, annotation_set__author__name=AUTHOR
+        )
         same = (one.plan.data_type, note.text) == (row.schema.data_type, row.document.text)
         if same and sorted(note.spans) == sorted(spans.values_list("start", "end", "label__code")):
             row.schema, row.sections, row.has_text = reader.rows[one.plan.data_type], note.sections, note.has_text
@@ -199,7 +181,7 @@ def _insert(reader: RecordReader, reads: Sequence[ReadRecord]) -> dict[str, int]
     notes = [note_of(one.done, reader.kinds_named.label_named) for one in reads]
     schemas = [reader.rows[one.plan.data_type] for one in reads]
     documents = insert_returning(
-        Document,
+        models.Document,
         ("name", "sha256", "length", "patient_id", "language", "text"),
         [
             (
@@ -210,19 +192,19 @@ def _insert(reader: RecordReader, reads: Sequence[ReadRecord]) -> dict[str, int]
         ],
         project_id=reader.project.pk,
     )  # fmt: skip
-    author, _made = Author.objects.get_or_create(project=reader.project, kind=AuthorKind.RUN, name=AUTHOR)
+    author, _made = models.Author.objects.get_or_create(project=reader.project, kind=models.AuthorKind.RUN, name=AUTHOR)
     sets = insert_returning(
-        AnnotationSet, ("document_id",), [(pk,) for pk in documents], author_id=author.pk, blind=False,
-        state=AnnotationSetState.SUBMITTED, submitted_at=timezone.now(),
+        models.AnnotationSet, ("document_id",), [(pk,) for pk in documents], author_id=author.pk, blind=False,
+        state=models.AnnotationSetState.SUBMITTED, submitted_at=timezone.now(),
     )  # fmt: skip
-    labels = dict(Label.objects.filter(label_set__project=reader.project).values_list("code", "pk"))
+    labels = dict(models.Label.objects.filter(label_set__project=reader.project).values_list("code", "pk"))
     insert_spans(
         SpanRow(pk, start, end, labels[label], source="schema")
         for pk, note in zip(sets, notes, strict=True)
         for start, end, label in note.spans
     )
-    made = Record.objects.bulk_create(
-        Record(
+    made = models.Record.objects.bulk_create(
+        models.Record(
             project=reader.project, schema=schema, document_id=document, content_hash=one.digest, record=one.whole,
             sections=note.sections, has_text=note.has_text,
         )

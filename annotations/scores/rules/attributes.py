@@ -1,6 +1,6 @@
 """Agreement of attributes: of spans with equal bounds and label, the share with the same value of each attribute."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypedDict
 
@@ -28,10 +28,7 @@ class AttributeTally:
 
     def __init__(self, names: Mapping[str, Collection[str]]) -> None:
         self._names = names
-        self._spans: Counter[str] = Counter()
-        self._agree: Counter[str] = Counter()
-        self._given: Counter[str] = Counter()
-        self._given_agree: Counter[str] = Counter()
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, gold: Iterable[Span], predicted: Iterable[Span]) -> None:
         """Count the matched spans of a note. Their labels are codes."""
@@ -44,22 +41,19 @@ class AttributeTally:
             for name in {*self._names.get(span.label, ()), *mine, *other}:
                 agree = mine.get(name) == other.get(name)
                 given = name in mine or name in other
-                self._spans[name] += 1
-                self._agree[name] += agree
-                self._given[name] += given
-                self._given_agree[name] += given and agree
+                self._counts[name].update(spans=1, agree=agree, given=given, given_agree=given and agree)
 
     def rows(self) -> list[AttributeAgreement]:
         """The figures of each attribute, in alphabetical order."""
         return [
             {
                 "attribute": name,
-                "spans": spans,
-                "agree": self._agree[name],
-                "share": self._agree[name] / spans,
-                "given": self._given[name],
-                "given_agree": self._given_agree[name],
-                "given_share": self._given_agree[name] / self._given[name] if self._given[name] else None,
+                "spans": n["spans"],
+                "agree": n["agree"],
+                "share": n["agree"] / n["spans"],
+                "given": n["given"],
+                "given_agree": n["given_agree"],
+                "given_share": n["given_agree"] / n["given"] if n["given"] else None,
             }
-            for name, spans in sorted(self._spans.items())
+            for name, n in sorted(self._counts.items())
         ]

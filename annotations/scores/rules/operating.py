@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from typing_extensions import TypedDict
 
 from annotations.scores.rules.errors import LabeledBounds
-from annotations.scores.rules.rates import NOTHING, Rates, RatesData, covered_characters
+from annotations.scores.rules.rates import NOTHING, RatesData, covered_characters
 from annotations.scores.rules.scorer import Scorer
 from annotations.scores.rules.table import TableData
 from annotations.text.characters import WHITE_SPACE
@@ -34,38 +34,34 @@ class OperatingPoint(TypedDict):
     leak_free: float | None
 
 
-class _Count:
-    def __init__(self) -> None:
-        self.characters: Rates = NOTHING
-        self.leak_free = 0
-
-
 class OperatingCurve:
     """Counts notes at each of the thresholds, which are THRESHOLDS by default."""
 
     def __init__(self, thresholds: Sequence[float] = THRESHOLDS) -> None:
         self.thresholds: list[float | None] = [None, *sorted(thresholds, reverse=True)]
-        self._counts = [_Count() for _ in self.thresholds]
+        self._characters = [NOTHING for _ in self.thresholds]
+        self._leak_free = [0 for _ in self.thresholds]
         self._notes = 0
 
     def add(self, gold: Sequence[Span], found: Iterable[Sequence[Span]]) -> None:
         """Count a note: the spans found at each of `self.thresholds`, in their order."""
         self._notes += 1
-        for count, spans in zip(self._counts, found, strict=True):
+        for at, spans in zip(range(len(self.thresholds)), found, strict=True):
             masked = covered_characters(gold, spans)
-            count.characters += masked
-            count.leak_free += masked.found == masked.gold
+            self._characters[at] += masked
+            self._leak_free[at] += masked.found == masked.gold
 
     def points(self) -> list[OperatingPoint]:
         """The figures without a threshold, then at each threshold, the lowest last."""
+        rows = zip(self.thresholds, self._characters, self._leak_free, strict=True)
         return [
             OperatingPoint(
                 threshold=threshold,
-                recall=_rounded(count.characters.recall),
-                precision=_rounded(count.characters.precision),
-                leak_free=_rounded(count.leak_free / self._notes if self._notes else None),
+                recall=_rounded(masked.recall),
+                precision=_rounded(masked.precision),
+                leak_free=_share(leak_free, self._notes),
             )
-            for threshold, count in zip(self.thresholds, self._counts, strict=True)
+            for threshold, masked, leak_free in rows
         ]
 
 

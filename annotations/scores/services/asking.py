@@ -1,7 +1,5 @@
 """The score that a person asks for, and whether it can be computed at once."""
 
-from typing import TypedDict
-
 from django.http import Http404
 
 from annotations.core.access import Access, authors_for
@@ -14,17 +12,6 @@ from annotations.scores.services.scoring import Score, ScoreRequest, kept_score,
 
 # Larger scores are computed by a job: this much text takes about one second.
 MOST_CHARACTERS = 5_000_000
-
-
-class Choices(TypedDict):
-    """What a person can choose for a score, as `score_request` takes it."""
-
-    split: str
-    into: str
-    threshold: str
-    types: list[str]
-    tokenizer: str
-    language: str
 
 
 def plain_request(access: Access, version: int, author: int) -> ScoreRequest:

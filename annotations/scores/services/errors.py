@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict
 
 from django.db import transaction
 from django.utils import timezone
@@ -65,6 +65,11 @@ class ListedErrors:
     errors: list[Error]
     chosen: ErrorFilters
     causes: cause_rules.Causes
+
+    @classmethod
+    def of(cls, wanted: ScoreRequest, found: Score, chosen: ErrorFilters) -> Self:
+        """The errors of a score that is stored or was computed."""
+        return cls(wanted, found.table, score_errors(wanted, found), chosen, causes_of_errors(wanted))
 
     @property
     def category_of(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from annotations.agreement.views.causes import CAUSES, answer_causes, changes_causes
 from annotations.core.access import Access, Can
-from annotations.core.answers import fresh_token, streamed
+from annotations.core.answers import csv_answer, fresh_token
 from annotations.core.requests import Request, enter_page, error_as_message, in_project, number, paged, wants_json
 from annotations.core.services import ServiceError
 from annotations.models import CauseKind
@@ -23,16 +23,9 @@ from annotations.scores.rules.causes import Causes, ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.selectors import annotation_set_ids
-from annotations.scores.services.asking import Choices, category_names, plain_request, score_now
-from annotations.scores.services.errors import (
-    UNTAGGED,
-    ErrorFilters,
-    ListedErrors,
-    causes_of_errors,
-    change_error_cause,
-    export_errors,
-)
-from annotations.scores.services.scoring import Error, ScoreRequest, score_errors, score_request
+from annotations.scores.services.asking import category_names, plain_request, score_now
+from annotations.scores.services.errors import UNTAGGED, ErrorFilters, ListedErrors, change_error_cause, export_errors
+from annotations.scores.services.scoring import Error, ScoreRequest, score_request
 
 PAGE = 25
 KINDS = {kind: gettext_lazy(kind.words) for kind in ErrorType}
@@ -90,8 +83,7 @@ def _listed(request: Request, access: Access, version: int, author: int) -> List
     back = reverse("score", args=[access.slug, version, author]) + query_of(wanted)
     with error_as_message(request):
         if found := score_now(wanted):
-            errors = score_errors(wanted, found)
-            return ListedErrors(wanted, found.table, errors, _filters_of(request), causes_of_errors(wanted))
+            return ListedErrors.of(wanted, found, _filters_of(request))
     return redirect(back)
 
 
@@ -102,7 +94,7 @@ def errors_export(request: Request, access: Access, version: int, author: int) -
     if isinstance(listed, HttpResponse):
         return listed
     lines, name = export_errors(project=access.project, actor=access.user, listed=listed)
-    return streamed(lines, "text/csv; charset=utf-8", name)
+    return csv_answer(lines, name)
 
 
 def _shown(access: Access, rows: Sequence[Error], looks: dict[str, LabelLook], causes: Causes) -> list[ShownError]:
@@ -181,15 +173,10 @@ def wanted_of(request: Request, access: Access, version: int, author: int) -> Sc
         return redirect("score", access.slug, version, author)
 
 
-def choices_of(data: QueryDict) -> Choices:
-    return {
-        "split": data.get("split", ""),
-        "into": data.get("into", ""),
-        "threshold": data.get("threshold", "").strip(),
-        "types": data.getlist("type"),
-        "tokenizer": data.get("tokenizer", ""),
-        "language": data.get("language", ""),
-    }
+def choices_of(data: QueryDict) -> dict[str, Any]:
+    """What a person chose for a score, as `score_request` takes it."""
+    words = {name: data.get(name, "").strip() for name in ("split", "into", "threshold", "tokenizer", "language")}
+    return {**words, "types": data.getlist("type")}
 
 
 def query_of(wanted: ScoreRequest, **more: object) -> str:

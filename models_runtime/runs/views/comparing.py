@@ -23,7 +23,7 @@ from annotations.gold.selectors import versions
 from annotations.gold.services.splitting import begin_round
 from annotations.jobs.api import form_token
 from annotations.models import AuthorKind
-from annotations.notes.selectors.in_context import label_looks, look_of, shown_in_context
+from annotations.notes.selectors.in_context import label_looks, look_of, with_context
 from annotations.scores.rules.operating import MISSED, ONLY, STEPS, UNTOUCHED, ReviewPoint, review_points
 from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, note_languages
 from annotations.scores.services import side_by_side as scores
@@ -236,7 +236,7 @@ def compare_spans(request: Request, access: Access) -> HttpResponse:
     names |= {f"{ONLY}{author.pk}": _("Found only by %(name)s") % {"name": author.name} for author in wanted.authors}
     kind = one_of(request, "kind", list(names))
     page = paged(request, spans.get(kind, []), PAGE)
-    shown = shown_in_context(access, list(page.object_list), "comparison")
+    shown = [entry for _row, entry in with_context(access, list(page.object_list), list, "comparison")]
     context = {
         "wanted": wanted,
         "page": page,
