@@ -40,7 +40,7 @@ def match(
         [(column, gain(predicted[p], gold[columns[column]], shared)) for column, shared in row]
         for p, row in zip(rows, found, strict=True)
     ]
-    pairs += [(rows[row], columns[column]) for row, column in _assign(edges)]
+    pairs += [(rows[row], columns[column]) for column, row in _Assignment(edges).row_of.items()]
     return sorted(pairs)
 
 
@@ -102,17 +102,10 @@ def _overlapping(a: Sequence[Span], b: Sequence[Span]) -> Iterator[tuple[int, in
         open_spans[side].append(at)
 
 
-def _assign(edges: _Edges) -> list[tuple[int, int]]:
-    """The (row, column) pairs of a one-to-one assignment with the greatest sum of gains, all of which are positive."""
-    assignment = _Assignment(edges)
-    for row in range(len(edges)):
-        if edges[row]:
-            assignment.insert(row)
-    return [(row, column) for column, row in assignment.row_of.items()]
-
-
 class _Assignment:
-    """Inserts rows one by one, each along the cheapest augmenting path; a cost is the negative of a gain.
+    """The one-to-one assignment with the greatest sum of gains, all of which are positive: `row_of` each column.
+
+    Rows are inserted one by one, each along the cheapest augmenting path; a cost is the negative of a gain.
 
     `price` is the dual of each column (never positive, 0 while the column is free). Under these prices every row is
     paired with its cheapest column.
@@ -124,8 +117,10 @@ class _Assignment:
         self.column_of: dict[int, int] = {}
         self.price: dict[int, int] = {}
         self.cost_of: dict[int, int] = {}  # column -> cost of its pair
+        for row in range(len(edges)):
+            self._insert(row)
 
-    def insert(self, row: int) -> None:
+    def _insert(self, row: int) -> None:
         """Pair the row; leave unpaired the row for which that costs least, which may be another one.
 
         This is Dijkstra's algorithm over the columns.

@@ -41,14 +41,9 @@ _MONTH_YEAR: Final = (
 )
 
 
-def _found(expression: str, check: Callable[[re.Match[str]], bool] | None = None) -> Finder:
-    compiled = re.compile(expression)
-
-    def find(text: str, start: int, end: int) -> Iterator[Found]:
-        if (match := compiled.match(text, start)) and (check is None or check(match)):
-            yield dated(text, *match.span("date"))
-
-    return find
+def _found(expression: str, check: Callable[[re.Match[str]], bool]) -> Finder:
+    find = pattern(expression, check=check, date=RuleKind.DATE)
+    return lambda text, start, end: [dated(text, at, stop) for at, stop, _kind in find(text, start, end)]
 
 
 def _real(match: re.Match[str]) -> bool:

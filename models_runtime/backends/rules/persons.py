@@ -73,12 +73,14 @@ _SIGNATURE: Final = re.compile(
 )
 
 
+def _begins_line(text: str, start: int) -> bool:
+    """Whether a word with a capital letter is the first one of its line."""
+    return text[start].isupper() and not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t\ufeff")
+
+
 def _signature(text: str, start: int, end: int) -> Iterator[Found]:
     """A line that consists of an initial, a surname and at most a degree."""
-    line = text.rfind("\n", 0, start) + 1
-    if text[line:start].strip(" \t\ufeff") or not text[start].isupper():
-        return
-    match = _SIGNATURE.match(text, start)
+    match = _SIGNATURE.match(text, start) if _begins_line(text, start) else None
     if match is not None and not any(part.lower() in word_set("not_names") for part in match[0].split()[1:]):
         yield match.start(), match.end(), RuleKind.STAFF
 
@@ -110,13 +112,8 @@ _ONE: Final = re.compile(_NAME)
 
 def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
     """A line that is only a list of names and begins with a known given name."""
-    line = text.rfind("\n", 0, start) + 1
-    if text[line:start].strip(" \t\ufeff") or not text[start].isupper():
-        return
-    match = _LIST.match(text, start)
-    if match is None:
-        return
-    for name in _ONE.finditer(text, match.start(), match.end()):
+    match = _LIST.match(text, start) if _begins_line(text, start) else None
+    for name in _ONE.finditer(text, *match.span()) if match else ():
         if not any(len(part) > 2 and part.lower() in word_set("not_names") for part in name[0].split()):
             yield name.start(), name.end(), RuleKind.STAFF
 

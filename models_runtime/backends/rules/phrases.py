@@ -7,6 +7,7 @@ linear in the length of the phrase.
 import re
 import unicodedata
 from functools import cache
+from itertools import takewhile
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, any_of, either, listed, word_set
@@ -126,14 +127,12 @@ TOWN: Final = rf"{_TOWN_WORD}(?:[ ](?:(?:{either('town_links')})[ ]|[dl]['’]){
 """Expression for a town that is not in the lists: capitalized words and the lower-case words between them."""
 
 
+_ENDS_TOWN: Final = word_set("not_names").difference(listed("town_starts"))
+
+
 def cut_town(town: str) -> str:
     """The town up to the first word that doesn't belong to it."""
-    stops = word_set("not_names")
-    parts = town.split(" ")
-    for at, part in enumerate(parts):
-        if part.lower() in stops and part.lower() not in listed("town_starts"):
-            parts = parts[:at]
-            break
+    parts = list(takewhile(lambda part: part.lower() not in _ENDS_TOWN, town.split(" ")))
     while parts and parts[-1].islower():
         parts.pop()
     return " ".join(parts)

@@ -97,20 +97,13 @@ def _decoded(sign: str) -> str:
         return sign
     if sign[0] in "%=":
         return _of_bytes(bytes.fromhex(sign.replace(sign[0], "")))
-    return _of_bytes(b"".join(_byte(character) for character in sign))
+    return _of_bytes(b"".join(each.encode("cp1252", "ignore") or each.encode("latin-1") for each in sign))
 
 
 def _form(sign: str) -> str:
     if sign.isdecimal():
         return str(unicodedata.decimal(sign))
     return "" if _LEFT_OUT.match(sign) else _LINES.get(sign) or unicodedata.normalize("NFKC", sign)
-
-
-def _byte(character: str) -> bytes:
-    try:
-        return character.encode("cp1252")
-    except UnicodeEncodeError:
-        return character.encode("latin-1")
 
 
 def _of_bytes(read: bytes) -> str:

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
@@ -18,26 +19,24 @@ _BRACKETS: Final = frozenset(")]}>»")
 _AGED: Final = 90
 
 
+@dataclass(frozen=True)
 class InNote:
     """What operators know about the note: its mentions, the placeholders of labels, and what the caller provides."""
 
-    def __init__(
-        self, mentions: Sequence[Mention], placeholder_of: Mapping[str, str], replacing: OperatorContext
-    ) -> None:
-        self._mentions = mentions
-        self._placeholder_of = placeholder_of
-        self._replacing = replacing
+    mentions: Sequence[Mention]
+    placeholder_of: Mapping[str, str]
+    replacing: OperatorContext
 
     @cached_property
     def _years(self) -> list[tuple[int, int]]:
         """Where the note's dates name years: the start of the date, and its first year."""
-        language = self._replacing.language
-        dates = (mention for mention in self._mentions if mention.kind is IdentifierType.DATE)
+        language = self.replacing.language
+        dates = (mention for mention in self.mentions if mention.kind is IdentifierType.DATE)
         return [(date.start, named[0]) for date in dates if (named := years(date.text, language))]
 
     def replaced(self, mention: Mention, action: Action) -> str | None:
         """The text to write in place of a mention; None to mask it. After a removal, `releasing` closes the gap."""
-        replacing = self._replacing
+        replacing = self.replacing
         match action:
             case Action.KEEP:
                 return mention.text
@@ -58,11 +57,11 @@ class InNote:
 
     def masked(self, mention: Mention, *, numbered: bool) -> str:
         """The placeholder of the label: "[NAME]"; with the number of the entity in the note, "[NAME 1]"."""
-        placeholder = self._placeholder_of[mention.label]
+        placeholder = self.placeholder_of[mention.label]
         if not numbered:
             return placeholder
         inside, bracket = (placeholder[:-1], placeholder[-1]) if placeholder[-1:] in _BRACKETS else (placeholder, "")
-        return f"{inside} {self._replacing.number(mention)}{bracket}"
+        return f"{inside} {self.replacing.number(mention)}{bracket}"
 
     def _generalized(self, mention: Mention) -> str | None:
         """Dates to their year, ages over 89 to "90+", places to their region, ZIP codes to three digits.
@@ -70,10 +69,10 @@ class InNote:
         A year that is 90 or more years before the latest year of the note tells an age over 89, so it is masked (45 CFR
         164.514(b)(2)(i)(C)).
         """
-        text, language = mention.text, self._replacing.language
+        text, language = mention.text, self.replacing.language
         match mention.kind:
             case IdentifierType.DATE:
-                latest = max([self._replacing.latest_year or 0, *(year for _start, year in self._years)])
+                latest = max([self.replacing.latest_year or 0, *(year for _start, year in self._years)])
                 if any(year <= latest - _AGED for year in years(text, language)):
                     return None
                 return year_of(text, language)

@@ -38,21 +38,17 @@ def planned(text: str, spans: Iterable[Span], policy: Policy) -> list[PlannedRep
     replaced = [span for span in spans if rules[span.label].action is not Action.KEEP]
     joined = stretches(replaced)
     mixed = _mixed(joined, replaced) if len(joined) < len(replaced) else frozenset()
-    plans = [
-        PlannedReplacement(
-            Mention(start, end, label, rules[label].kind, text[start:end]),
-            Action.MASK if start in mixed and rules[label].action in _PARTIAL else rules[label].action,
-        )
+    actions = [
+        (start, end, label, Action.MASK if start in mixed and rules[label].action in _PARTIAL else rules[label].action)
         for start, end, label in joined
     ]
-    if len(replaced) == len(spans):
-        return plans
-    kept = stretches(span for span in spans if rules[span.label].action is Action.KEEP)
-    plans += (
-        PlannedReplacement(Mention(start, end, label, rules[label].kind, text[start:end]), Action.KEEP)
-        for start, end, label in _uncovered(text, kept, joined)
-    )
-    return sorted(plans, key=lambda plan: plan.mention.start)
+    if len(replaced) < len(spans):
+        kept = stretches(span for span in spans if rules[span.label].action is Action.KEEP)
+        actions += ((*stretch, Action.KEEP) for stretch in _uncovered(text, kept, joined))
+    return [
+        PlannedReplacement(Mention(start, end, label, rules[label].kind, text[start:end]), action)
+        for start, end, label, action in sorted(actions)
+    ]
 
 
 def _mixed(joined: Sequence[tuple[int, int, str]], spans: Iterable[Span]) -> frozenset[int]:

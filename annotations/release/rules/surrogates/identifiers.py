@@ -30,14 +30,17 @@ from annotations.release.rules.surrogates.gazetteers import word_groups
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
 
 
+def _closed(number: str, check_digit: Callable[[str], str]) -> str:
+    """The number with its check digit or letter."""
+    return number + check_digit(number)
+
+
 def _dni(rng: random.Random, code: str) -> str:
-    number = f"9{digits(rng, 7)}"
-    return number + spanish_dni.calc_check_digit(number)
+    return _closed(f"9{digits(rng, 7)}", spanish_dni.calc_check_digit)
 
 
 def _nie(rng: random.Random, code: str) -> str:
-    number = f"Z9{digits(rng, 6)}"
-    return number + spanish_nie.calc_check_digit(number)
+    return _closed(f"Z9{digits(rng, 6)}", spanish_nie.calc_check_digit)
 
 
 def valid_nuss(code: str) -> bool:
@@ -82,13 +85,12 @@ _CARDS: Final = {"3": "378282", "4": "400000", "5": "555555", "6": "601111", "2"
 
 def _card(rng: random.Random, code: str) -> str:
     start = _CARDS.get(code[0], "400000")
-    start += digits(rng, len(code) - len(start) - 1)
-    return start + luhn.calc_check_digit(start)
+    return _closed(start + digits(rng, len(code) - len(start) - 1), luhn.calc_check_digit)
 
 
 def _vat(rng: random.Random, code: str) -> str:
-    start = rng.choice("123456789") + digits(rng, 6) + "000"  # no province has the code 000
-    return start + luhn.calc_check_digit(start)
+    # No province has the code 000.
+    return _closed(rng.choice("123456789") + digits(rng, 6) + "000", luhn.calc_check_digit)
 
 
 def valid_iban(code: str) -> bool:

@@ -149,8 +149,6 @@ def _zips(country: str) -> dict[str, frozenset[str]]:
         for start in area.cities.values():
             for length in range(2, 6):
                 out.setdefault(start[:length], set()).add(area.key)
-            if country == "gb":
-                out.setdefault(start, set()).add(area.key)
     return {start: frozenset(keys) for start, keys in out.items()}
 
 
