@@ -168,31 +168,23 @@ def _steps(
 # BIO tags. The BIO tags themselves are counted as in table 6 of Salierno et al. 2024.
 
 
-@dataclass(slots=True)
-class Count:
-    """Spans, and the tokens in them. A token in two overlapping spans counts in both."""
-
-    spans: int = 0
-    tokens: int = 0
-
-    def __add__(self, other: "Count") -> "Count":
-        return Count(self.spans + other.spans, self.tokens + other.tokens)
-
-    @property
-    def tokens_per_span(self) -> float | None:
-        """None without spans."""
-        return self.tokens / self.spans if self.spans else None
-
-
-@dataclass(slots=True)
+@dataclass
 class CorpusPart:
-    """A part of a corpus, for example its training notes. `begin`, `inside`: tokens with the tags B and I."""
+    """A part of a corpus, for example its training notes. `begin`, `inside`: tokens with the tags B and I.
+
+    `spans` and `in_spans` count spans, and the tokens in them, by label. A token in two overlapping spans counts in
+    both.
+    """
 
     notes: int = 0
     tokens: int = 0
     begin: int = 0
     inside: int = 0
-    labels: dict[str, Count] = field(default_factory=dict)
+    spans: Counter[str] = field(default_factory=Counter)
+    in_spans: Counter[str] = field(default_factory=Counter)
+
+    def __add__(self, other: "CorpusPart") -> "CorpusPart":
+        return CorpusPart(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     def add_note(self, text: str, spans: Iterable[Span], tokenizer: Tokenizer | None = None) -> None:
         """Count a note. Without a tokenizer, tokens are those of the default rule."""
@@ -201,9 +193,8 @@ class CorpusPart:
         self.notes += 1
         self.tokens += tokens
         for span, n in zip(own, in_spans, strict=True):
-            count = self.labels.setdefault(span.label, Count())
-            count.spans += 1
-            count.tokens += n
+            self.spans[span.label] += 1
+            self.in_spans[span.label] += n
         if all(before.end <= after.start for before, after in pairwise(own)):
             begin = sum(n > 0 for n in in_spans)
             self.begin += begin
@@ -217,14 +208,6 @@ class CorpusPart:
     def outside(self) -> int:
         """Tokens with the tag O."""
         return self.tokens - self.begin - self.inside
-
-    def of(self, codes: Iterable[str]) -> Count:
-        """The spans with any of these labels."""
-        return sum((self.labels[code] for code in codes if code in self.labels), Count())
-
-    @property
-    def all(self) -> Count:
-        return self.of(self.labels)
 
     def per_note(self, n: int) -> float | None:
         """The mean over the notes; None without notes."""
@@ -250,21 +233,8 @@ def _by(tokenizer: Tokenizer, text: str, spans: Sequence[Span]) -> tuple[int, li
 
 
 def part_of(data: Mapping[str, Any]) -> CorpusPart:
-    """The part from what `asdict` made of it."""
-    return CorpusPart(**{**data, "labels": {code: Count(**count) for code, count in data["labels"].items()}})
-
-
-def together(parts: Iterable[CorpusPart]) -> CorpusPart:
-    """Several parts as one."""
-    whole = CorpusPart()
-    for part in parts:
-        whole.notes += part.notes
-        whole.tokens += part.tokens
-        whole.begin += part.begin
-        whole.inside += part.inside
-        for code, count in part.labels.items():
-            whole.labels[code] = whole.labels.get(code, Count()) + count
-    return whole
+    """The part whose values were stored as JSON."""
+    return CorpusPart(**{**data, **{name: Counter(data[name]) for name in ("spans", "in_spans")}})
 
 
 # Ready-made splits: lines that assign notes, by name or by pattern, to train, dev or test.

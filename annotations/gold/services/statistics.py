@@ -14,12 +14,12 @@ from annotations.core.services import Progress, erasures_of, silent, unerased
 from annotations.core.spans import Stored, stored
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers
-from annotations.gold.rules import ChangeKind, CorpusPart, Count, Split, diff, part_of, together
+from annotations.gold.rules import ChangeKind, CorpusPart, Split, diff, part_of
 from annotations.gold.selectors import hashed, span_of
 from annotations.models import Document, GoldVersion, GoldVersionNote, Label
 from annotations.text.spans import Span
 
-REVISION = 3
+REVISION = 4
 BATCH = 500
 # A worker counts versions with more text. This much takes about one second.
 MOST_CHARACTERS = 5_000_000
@@ -56,7 +56,7 @@ def statistics_of(version: GoldVersion, progress: Progress = silent, *, tokenize
     with transaction.atomic():
         unerased(version.project_id, begun)
         if _key(version, tokenizer) == key:
-            keep(version.project, STATISTICS, key, {split: asdict(part) for split, part in parts.items()})
+            keep(version.project, STATISTICS, key, {split: vars(part) for split, part in parts.items()})
     return parts
 
 
@@ -96,8 +96,8 @@ def table_of(version: GoldVersion, parts: Parts, tokenizer: str = "") -> dict[st
     All labels of the project are rows, also unused ones. Merged and deleted labels are listed where the version has
     them. The category is empty for a label that the project no longer has.
     """
-    columns = {split: part for split, part in parts.items() if split} | {WHOLE: together(parts.values())}
-    used = columns[WHOLE].labels
+    columns = {split: part for split, part in parts.items() if split} | {WHOLE: sum(parts.values(), CorpusPart())}
+    used = columns[WHOLE].spans
     found = Label.objects.filter(label_set__project=version.project).select_related("category")
     labels = [each for each in found.order_by("position", "id") if each.merged_into_id is None or each.code in used]
     labels.sort(key=lambda label: (label.category.position, label.category_id))
@@ -108,7 +108,7 @@ def table_of(version: GoldVersion, parts: Parts, tokenizer: str = "") -> dict[st
     unknown = [(code, "", code) for code in sorted(used.keys() - {label.code for label in labels})]
 
     def cells(codes: list[str]) -> dict[str, dict[str, Any]]:
-        return {name: _means(part, part.of(codes)) for name, part in columns.items()}
+        return {name: _means(part, codes) for name, part in columns.items()}
 
     return {
         "version": version.number,
@@ -119,9 +119,14 @@ def table_of(version: GoldVersion, parts: Parts, tokenizer: str = "") -> dict[st
     }
 
 
-def _means(part: CorpusPart, count: Count) -> dict[str, Any]:
-    spans = count.spans
-    return {"spans": spans, "spans_per_note": part.per_note(spans), "tokens_per_span": count.tokens_per_span}
+def _means(part: CorpusPart, codes: Collection[str]) -> dict[str, Any]:
+    """The spans with any of these labels."""
+    spans, tokens = (sum(counts[code] for code in codes) for counts in (part.spans, part.in_spans))
+    return {
+        "spans": spans,
+        "spans_per_note": part.per_note(spans),
+        "tokens_per_span": tokens / spans if spans else None,
+    }
 
 
 def _figures(part: CorpusPart) -> dict[str, Any]:
@@ -131,7 +136,7 @@ def _figures(part: CorpusPart) -> dict[str, Any]:
         "notes": part.notes,
         "tokens": part.tokens,
         "tokens_per_note": part.per_note(part.tokens),
-        **_means(part, part.all),
+        **_means(part, part.spans),
         "tags": tags,
         "tags_per_note": {tag: part.per_note(n) for tag, n in tags.items()},
     }

@@ -11,6 +11,7 @@ allows. Its bound then follows from the notes read before that leak, with one le
 1945), which uses the share of the last look and nothing else.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -103,16 +104,13 @@ def leaky_notes(sample: Sample, found: int, recall: float, alpha: float) -> int:
     """
     if found >= sample.notes or recall <= 0 or sample.read <= 0:
         return sample.notes
-    low, high = found, sample.notes  # `low` can't be excluded
-    if not _excluded(sample, high, found, recall, alpha):
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _excluded(sample, middle, found, recall, alpha):
-            high = middle
-        else:
-            low = middle
-    return low
+
+    def excluded(leaky: int) -> bool:
+        return _excluded(sample, leaky, found, recall, alpha)
+
+    if not excluded(sample.notes):
+        return sample.notes
+    return bisect_left(range(sample.notes), True, found + 1, key=excluded) - 1  # `found` can't be excluded
 
 
 def leak_share(sample: Sample, found: int, recall: float, alpha: float) -> float:
