@@ -21,7 +21,7 @@ from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes import groups
 from models_runtime.backends.rule_tags import rules_for
 from tests.backends.contract import BackendContract
-from tests.backends.made import Killed, damaged, dies_at, joined, made_notes, moved_notes
+from tests.backends.made import damaged, joined, made_notes, moved_notes
 
 pytestmark = pytest.mark.usefixtures("small_networks")
 # Epochs of the character language model.
@@ -49,18 +49,6 @@ def test_it_learns_a_long_note(tmp_path: Path) -> None:
     assert BiLstmCrfBackend(str(tmp_path / "model.zip")).predict([text])[0] == spans
     assert steps[-1].f1 == 1.0 and steps[-1].loss < steps[ADAPT].loss
     assert [step.adapting for step in steps] == [True] * ADAPT + [False] * 14
-
-
-def test_a_killed_training_continues_and_gives_the_same_model(tmp_path: Path) -> None:
-    unlabeled, checkpoint = [text for text, _ in moved_notes(3)], tmp_path / "two"
-    task = TrainingTask(made_notes(3), "meddocan", iterations=4, adapt=ADAPT, unlabeled=unlabeled)
-    whole, killed = learn(task, tmp_path / "whole.zip"), replace(task, checkpoint=checkpoint)
-    for adapting, epoch in ((True, 2), (False, 3)):  # in pre-training, and in training
-        with pytest.raises(Killed):
-            learn(replace(killed, report=dies_at(epoch, adapting=adapting)), tmp_path / "half.zip")
-        assert not (tmp_path / "half.zip").exists()
-        assert checkpoint.with_name("two-adapted" if adapting else "two").exists()
-    assert learn(killed, tmp_path / "again.zip") == whole
 
 
 def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_read_back(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """A second training that starts from a model: one label space over both stages (EN-IT of Catelli 2021)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from annotations.text.spans import Span
-from models_runtime.backends import Backend, BackendError
+from models_runtime.backends import Backend, BackendError, characters
 from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.model import load_model
@@ -21,7 +22,7 @@ from models_runtime.backends.spacy_ner import training as spacy
 from models_runtime.backends.spacy_ner.backend import SpacyBackend
 from models_runtime.backends.token_classification import training as transformer
 from models_runtime.backends.token_classification.backend import TransformerBackend
-from tests.backends.made import Killed, damaged, made_notes
+from tests.backends.made import Killed, damaged, dies_at, made_notes, moved_notes
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
 from tests.backends.made_weights import tiny_bert
 
@@ -207,3 +208,40 @@ def test_the_weights_are_those_after_the_best_epoch(make, figures, tmp_path: Pat
     del figures[3:]  # The last epoch is repeated after the kill.
     assert learn(task, tmp_path / "chosen.zip") == wanted and card_of(tmp_path / "chosen.zip")["iterations"] == BEST
     assert [step.f1 for step in steps[4:]] == FIGURES
+
+
+def masked_task(folder, **options):
+    _learn, task = transformer_task(folder, **options)
+    return transformer.learn_masked, replace(task, algorithm="masked")
+
+
+def characters_task(folder, **options):
+    texts = [(text, []) for text, _ in NOTES]
+    return characters.learn, TrainingTask(texts, "", iterations=4, settings={"width": 16}, **options)
+
+
+IN_ADVANCE = {"adapt": 2, "unlabeled": [text for text, _ in moved_notes(3)]}
+
+
+@pytest.mark.parametrize(("make", "options", "epoch"), [
+    (bilstm_task, IN_ADVANCE, 2), (transformer_task, IN_ADVANCE, 2), (spacy_task, {}, 2),
+    (masked_task, {"held_out": HELD_OUT}, 2), (characters_task, {"held_out": HELD_OUT}, 3),
+])  # fmt: skip
+def test_a_killed_training_continues_and_gives_the_same_model(make, options, epoch, tmp_path: Path) -> None:
+    """In language pre-training, if it has some. Damaged checkpoints and those of other tasks are ignored."""
+    steps: list[Step] = []
+    again: list[Step] = []
+    learn, task = make(tmp_path, report=steps.append, **options)
+    whole = learn(task, tmp_path / "whole.zip")
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.write_bytes(b"\xff" * 1000)
+    for notes in (NOTES[:2], task.notes):
+        killed = replace(task, notes=notes, checkpoint=checkpoint, report=dies_at(epoch, adapting="adapt" in options))
+        with pytest.raises(Killed):
+            learn(killed, tmp_path / "half.zip")
+        assert not (tmp_path / "half.zip").exists()
+        assert all(file.stat().st_mode & 0o077 == 0 for file in tmp_path.glob("checkpoint*") if file != checkpoint)
+    assert learn(replace(killed, report=again.append), tmp_path / "again.zip") == whole
+    assert [(step.adapting, step.iteration, step.held_out_loss) for step in again] == [
+        (step.adapting, step.iteration, step.held_out_loss) for step in steps
+    ]  # fmt: skip

@@ -133,37 +133,6 @@ def test_unusable_configurations(changes, words, tmp_path):
     assert words in str(caught.value) and caught.value.permanent
 
 
-def test_unusable_folders(folder, tmp_path, monkeypatch):
-    """A pickle is never opened, not even if it is the only file with weights."""
-    monkeypatch.setattr(torch, "load", lambda *args, **kwargs: pytest.fail("a pickle was opened"))
-    for number, (name, content, words) in enumerate((
-        ("model.safetensors", None, "lacks model.safetensors. Pickled weights (.bin, .pt) are never opened"),
-        ("tokenizer.json", None, "lacks tokenizer.json."),
-        ("gliner_config.json", "[", "The file gliner_config.json in"),
-        ("model.safetensors", "x", "The file model.safetensors in"),
-    )):  # fmt: skip
-        other = shutil.copytree(folder, tmp_path / str(number))
-        (other / "pytorch_model.bin").write_bytes(b"x")
-        (other / name).unlink() if content is None else (other / name).write_text(content)
-        with pytest.raises(BackendError) as caught:
-            GlinerBackend(str(other), "set", PROMPTS)
-        assert words in str(caught.value) and caught.value.permanent
-    with pytest.raises(BackendError, match="Add the folder"):
-        GlinerBackend(str(tmp_path / "nowhere"), "set", PROMPTS)
-
-
-EMBEDDINGS = "token_rep_layer.bert_layer.model.embeddings.word_embeddings.weight"
-
-
-@pytest.mark.parametrize(("name", "value"), [
-    (EMBEDDINGS, torch.tensor(1.0)), (EMBEDDINGS, torch.ones(0, 8)),
-    ("prompt_rep_layer.3.bias", torch.full((12,), torch.nan)),
-])  # fmt: skip
-def test_damaged_tensors(folder, tmp_path, name, value):
-    with pytest.raises(BackendError, match=r"model\.safetensors in “tiny” can't be used"):
-        GlinerBackend(str(copied(folder, tmp_path / "tiny", **{name: value})), "set", PROMPTS)
-
-
 def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifiers(folder):
     backend = GlinerBackend(str(folder), "set", PROMPTS)
     backend._folder.network.prompt_rep_layer[3].bias.data.fill_(torch.nan)

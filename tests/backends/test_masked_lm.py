@@ -1,11 +1,7 @@
 """Language pre-training with masked words: its evaluation, any number of notes, and the model that is kept."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-
-from tests.backends.made import Killed, dies_at
 
 pytest.importorskip("torch")
 
@@ -122,17 +118,3 @@ def test_pieces_are_on_disk_and_windows_are_those_of_each_text(tmp_path):
     assert (len(window), encoded.pieces.tolist()) == (10, list(range(110, 120)))
     assert isinstance(stored._pieces, np.memmap)
     assert len(StoredPieces(iter([]), lambda count: chunks(count, 10), None)) == 0
-
-
-def test_a_killed_training_continues_and_gives_the_same_model_and_figures(folder, tmp_path):
-    steps = []
-    task = task_of(folder, iterations=3, held_out=made_notes(6)[4:], report=steps.append)
-    whole = learn_language(task, tmp_path / "whole.zip")
-    first = [(step.held_out_loss, [filled["sentence"] for filled in step.probe]) for step in steps]
-
-    killed = replace(task, checkpoint=tmp_path / "two")
-    with pytest.raises(Killed):
-        learn_language(replace(killed, report=dies_at(2)), tmp_path / "half.zip")
-    steps.clear()
-    assert learn_language(killed, tmp_path / "again.zip") == whole
-    assert [(step.held_out_loss, [filled["sentence"] for filled in step.probe]) for step in steps] == first

@@ -20,7 +20,7 @@ from models_runtime.backends.spacy_ner.backend import NoteEncoder, SpacyBackend
 from models_runtime.backends.spacy_ner.network import Sizes, blank, entities, numbers, recognizer, to_bytes
 from models_runtime.backends.spacy_ner.training import Hyperparameters, learn
 from tests.backends.contract import PLAIN, BackendContract, key
-from tests.backends.made import Killed, damaged, dies_at, made_notes
+from tests.backends.made import damaged, made_notes
 
 pytestmark = pytest.mark.usefixtures("small_spacy")
 
@@ -78,20 +78,6 @@ def test_no_word_of_a_note_enters_spacys_vocabulary(loaded: SpacyBackend) -> Non
     before = len(strings)
     loaded.predict(["Paciente: Teodomiro Zzyzx, de Xalapa.\n"])
     assert len(strings) == before and "Zzyzx" not in strings
-
-
-def test_a_killed_training_continues_after_its_last_epoch_and_gives_the_same_model(tmp_path: Path) -> None:
-    whole, checkpoint = learn(task_of(3, 2), tmp_path / "whole.zip"), tmp_path / "checkpoint"
-    checkpoint.write_bytes(b"\xff" * 1000)  # A damaged one is ignored.
-    with pytest.raises(Killed):
-        learn(task_of(3, 2, checkpoint=checkpoint, report=dies_at(2)), tmp_path / "a.zip")
-    assert not (tmp_path / "a.zip").exists() and checkpoint.stat().st_mode & 0o077 == 0
-    steps: list[Step] = []
-    assert learn(task_of(3, 2, checkpoint=checkpoint, report=steps.append), tmp_path / "b.zip") == whole
-    # The training was stopped after reporting the second epoch, before its checkpoint.
-    assert [step.iteration for step in steps] == [0, 1, 2]
-    # The checkpoint of another task is ignored.
-    assert learn(task_of(2, 2, checkpoint=checkpoint), tmp_path / "a.zip") == learn(task_of(2, 2), tmp_path / "b.zip")
 
 
 def test_an_early_end_keeps_the_complete_epochs_with_their_scores(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from models_runtime.backends.files import WEIGHTS
 from models_runtime.backends.learner import Step, TrainingTask
 from tests.backends import made_vectors
 from tests.backends.contract import BackendContract
-from tests.backends.made import Killed, damaged, dies_at, made_notes, moved_notes
+from tests.backends.made import damaged, made_notes, moved_notes
 
 SMALL = {"hidden": 24, "batch": 4, "vocabulary": 3}
 
@@ -117,20 +117,6 @@ def test_training_ends_when_the_rate_is_too_small(tmp_path, files, anneal):
     steps.clear()
     learn(replace(task, stop_after=ended + 2), tmp_path / "model.zip")
     assert len(steps) == ended + 2
-
-
-def test_a_killed_language_model_continues_and_gives_the_same_model(tmp_path):
-    def report(step):
-        assert step.held_out_loss is not None and step.f1 is None
-
-    notes, held_out = ([(text, []) for text, _ in some] for some in (made_notes(5), moved_notes(2)))
-    task = TrainingTask(notes, "", iterations=4, held_out=held_out, settings={"width": 16}, report=report)
-    whole = learn_characters(task, tmp_path / "whole.zip")
-    killed = replace(task, checkpoint=tmp_path / "two")
-    with pytest.raises(Killed):
-        learn_characters(replace(killed, report=dies_at(3)), tmp_path / "half.zip")
-    assert learn_characters(killed, tmp_path / "again.zip") == whole
-    learn_characters(replace(task, iterations=1, base=str(tmp_path / "whole.zip")), tmp_path / "more.zip")
 
 
 def test_unknown_words_need_the_file_and_its_absence_is_named(tmp_path, files):

@@ -1,9 +1,5 @@
 """Transformers: contract, windows, other tag schemes, a long note, unusable folders."""
 
-import json
-import shutil
-from dataclasses import replace
-
 import pytest
 import torch
 import transformers
@@ -19,7 +15,7 @@ from models_runtime.backends.token_classification.encoding import Pieces
 from models_runtime.backends.token_classification.model import StartingPoint, load_model, read_network
 from models_runtime.backends.token_classification.training import learn
 from tests.backends.contract import BackendContract
-from tests.backends.made import Killed, dies_at, joined, made_notes, moved_notes
+from tests.backends.made import joined, made_notes, moved_notes
 from tests.backends.made_weights import TINY, lookup_tagger, tiny_bert
 
 # A window of the small network holds 30 pieces of text.
@@ -70,19 +66,6 @@ def test_it_learns_a_note_of_more_than_five_windows(folder, by_heart):
     (backend, steps), (text, spans) = by_heart, LONG
     assert len(Pieces((folder / "tokenizer.json").read_text()).encode(text).pieces) > 5 * (POSITIONS - 2)
     assert backend.predict([text])[0] == spans and steps[-1].f1 == 1.0
-
-
-@pytest.mark.parametrize("adapt", [0, 2])
-def test_a_killed_training_continues_and_gives_the_same_model(folder, tmp_path, adapt):
-    """In training, and in pre-training."""
-    steps = []
-    asked = {"unlabeled": [text for text, _ in moved_notes(4)], "adapt": adapt}
-    task = task_of(folder, made_notes(3), 3, **asked)
-    whole, killed = learn(task, tmp_path / "whole.zip"), replace(task, checkpoint=tmp_path / "two")
-    with pytest.raises(Killed):
-        learn(replace(killed, report=dies_at(2, adapting=adapt > 0)), tmp_path / "half.zip")
-    assert learn(replace(killed, report=steps.append), tmp_path / "again.zip") == whole
-    assert [step.adapting for step in steps] == [True] * (adapt + 1 if adapt else 0) + [False] * 3
 
 
 def test_the_language_is_learned_from_notes_without_labels_too(folder, tmp_path):
@@ -158,22 +141,3 @@ def test_the_tags_of_every_scheme_are_read_as_the_same_spans(scheme, tmp_path):
     expected = [("Anna Maria Bianchi", "NAME"), ("Rovigo", "CITY"), *luca, ("Roma", "CITY")]
     assert [(TEXT[span.start : span.end], span.label) for span in spans] == expected
     assert min(span.confidence or 0 for span in spans) >= 0.999
-
-
-def test_unusable_folders(folder, tmp_path):
-    config = json.loads((folder / "config.json").read_text()) | {"auto_map": {"AutoModel": "evil.Net"}}
-    for number, (left_out, file, content, words) in enumerate((
-        ("model.safetensors", "pytorch_model.bin", "x", "never opened"),
-        ("tokenizer.json", "", "", "lacks tokenizer.json"),
-        ("", "config.json", json.dumps(config), "code of its own"),
-        ("", "config.json", "{", "config.json in “4” can't be used"),
-        ("", "tokenizer.json", "{}", "can't be read as a tokenizer"),
-    ), 1):  # fmt: skip
-        made = shutil.copytree(folder, tmp_path / str(number), ignore=lambda *_, left_out=left_out: [left_out])
-        if file:
-            (made / file).write_text(content)
-        with pytest.raises(BackendError, match=words) as caught:
-            TokenClassificationBackend(str(made), "meddocan", {"PER": None, "CITY": None, "DAY": None})
-        assert caught.value.permanent
-    with pytest.raises(BackendError, match="Add the folder"):
-        TokenClassificationBackend(str(tmp_path / "nowhere"), "meddocan", {})
