@@ -121,7 +121,7 @@ def make_author(project: Project, user: User | None = None, kind: str = AuthorKi
 
 def make_set(
     note: Document,
-    author: User | Author,
+    author: User | Author | str,
     spans: Iterable[tuple[int, int, str]] = (),
     *,
     submitted: bool = False,
@@ -129,10 +129,14 @@ def make_set(
 ) -> AnnotationSet:
     """Create an annotation set with spans (start, end, label name), in code points, end-exclusive.
 
-    Both at once, so that no open page reads the set without its spans.
+    Both at once, so that no open page reads the set without its spans. The author may be given in words, such as “gold”
+    or “run:rules-1”; such a set is always submitted.
     """
     if isinstance(author, User):
         author = make_author(note.project, author)
+    if isinstance(author, str):
+        kind, _, name = author.partition(":")
+        author, submitted = make_author(note.project, kind=kind, name=name or kind), True
     state = AnnotationSetState.SUBMITTED if submitted else AnnotationSetState.DRAFT
     with transaction.atomic():
         annotation_set = AnnotationSet.objects.create(document=note, author=author, state=state, **fields)

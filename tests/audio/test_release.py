@@ -44,7 +44,7 @@ def clinic(speech):
     project = create_project(name="Ward", slug="ward", label_set_key="i2b2-2014", language="en")
     _job, recording = store(project, speech, name="anna-rossi.wav", patient="P1", margin=0.05)
     note = recording.document
-    gold = make.make_set(note, make.make_author(project, kind="gold", name="gold"), submitted=True)
+    gold = make.make_set(note, "gold")
     labels = {one.code: one for one in Label.objects.filter(label_set__project=project)}
     for text, code in (("Smith", "DOCTOR"), ("Boston", "CITY")):
         start = note.text.index(text)

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotations.jobs.runner import run as run_job
 from annotations.models import Document, Job
-from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.factories import make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program
 from tests.worlds.queue import no_redis
 
@@ -21,7 +21,7 @@ WARD = "/projects/ward"
 def program(db, no_redis):
     project = make_project("ward", anonymous_adjudication=True)
     note = make_note(project, name="visit-1")
-    make_set(note, make_author(project, kind="gold", name="gold"), [(0, 11, "PATIENT")], submitted=True)
+    make_set(note, "gold", [(0, 11, "PATIENT")])
     make_set(note, make_member(project, "annotator", "ann"), [(0, 11, "PATIENT")], submitted=True)
     made = Program(make_member(project, "manager", "mia"))
     made.reviewer = Program(make_member(project, "reviewer", "rev"), scope="write")

@@ -175,7 +175,7 @@ def test_gold_decides_about_a_note_that_has_some_and_the_run_about_others(feed_w
     run = make_author(feed_world.project, kind="run", name="a+b")
     first = add_note(feed_world.project, "first", "«Adam|PATIENT» came.", author=run)
     add_note(feed_world.project, "other", "«Berta|PATIENT» came.", author=run)
-    make_set(first, make_author(feed_world.project, kind="gold", name="gold"), submitted=True)
+    make_set(first, "gold")
     source = source_of(feed_world.project, 'first:gold+"run:a+b"')
     spans = source.spans(list(Document.objects.order_by("name").values_list("pk", flat=True)))
     assert [len(found) for found in spans.values()] == [0, 1]

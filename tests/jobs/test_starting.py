@@ -158,8 +158,7 @@ def test_a_page_gives_the_number_of_jobs_and_creates_nothing(full, client):
 
 
 def test_exports_are_limited_and_the_same_form_twice_counts_once(project, mia, client, note):
-    gold = make.make_author(project, kind="gold", name="gold")
-    make.make_set(note, gold, [(0, 5, "PATIENT")], submitted=True)
+    make.make_set(note, "gold", [(0, 5, "PATIENT")])
     form, url = {"set": "gold", "format": "brat", "token": "a"}, reverse("job_start_export", args=["covid"])
     assert [client.post(url, form).status_code for _ in range(4)] == [302] * 4 and Job.objects.count() == 1
     assert client.post(url, form | {"format": "conll"}).status_code == 302

@@ -365,8 +365,7 @@ def test_gold_of_one_annotation_set(world, monkeypatch):
 
 def suggested(world):
     """The span of a run on the patient's note."""
-    run = make.make_author(world.project, kind="run", name="rules-1")
-    return make.make_set(world.notes[0], run, [(0, 11, "PATIENT")], submitted=True).spans.get()
+    return make.make_set(world.notes[0], "run:rules-1", [(0, 11, "PATIENT")]).spans.get()
 
 
 def test_an_annotation_set_that_begins_from_a_run(world, client, monkeypatch):

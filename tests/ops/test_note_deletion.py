@@ -23,10 +23,9 @@ def address(world):
 @pytest.fixture
 def frozen(world):
     """Both notes have gold and annotations; a version is frozen."""
-    gold = make.make_author(world.project, kind="gold", name="gold")
     for note in world.notes:
         make.make_set(note, world.ann, [(0, 11, "PATIENT")], submitted=True)
-        make.make_set(note, gold, [(0, 11, "PATIENT")], submitted=True)
+        make.make_set(note, "gold", [(0, 11, "PATIENT")])
     return freeze(project=world.project, actor=world.mia)[0]
 
 
@@ -42,8 +41,7 @@ def test_the_page_says_what_is_deleted(world, sign_in, address, frozen, settings
 
 
 def test_delete_a_note(world, sign_in, address, frozen):
-    run = make.make_author(world.project, kind="run", name="rules-1")
-    make.make_set(world.note, run, [(0, 11, "PATIENT")], submitted=True)
+    make.make_set(world.note, "run:rules-1", [(0, 11, "PATIENT")])
     models.StoredFile.objects.create(project=world.project, kind=models.StoredFileKind.EXPORT, name="brat.zip")
     models.Figures.objects.create(project=world.project, kind="x", key="k", value={})
     mia = sign_in(world.mia)

@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Document, Job, PublishedDecision
-from tests.factories import make_author, make_member, make_set
+from tests.factories import make_member, make_set
 from tests.pairs.decisions import invented
 from tests.pairs.piles import court, pair, parquet, pile_of, zipped
 from tests.worlds.checks import check_page
@@ -137,10 +137,9 @@ def test_the_set_is_exported_scored_and_reviewed_as_any_other(project, tmp_path)
     assert sum(line.startswith("T") and "\tOMISSIS " in line for line in lines) == 16
     client = signed_in(make_member(project, "reviewer"))
     assert "published-1" in client.get(reverse("reviews", args=["court"]), follow=True).content.decode()
-    gold = make_author(project, kind="gold", name="gold")
     for number, one in enumerate(made, 1):
         note = Document.objects.get(name=f"clear-{number}")
-        make_set(note, gold, [(*bounds, "OMISSIS") for bounds in one.hidden], submitted=True)
+        make_set(note, "gold", [(*bounds, "OMISSIS") for bounds in one.hidden])
     freeze(project=project, actor=None)
     found = answered("score", "court", "--gold", 1, "--author", "run:published-1")
     assert isinstance(found, dict) and '"f1": 1.0' in json.dumps(found)

@@ -81,9 +81,8 @@ def ward(db, no_redis, settings, made_ward):
 @pytest.fixture
 def few(ward):
     """The run `few` has annotated three of the notes, with the four wrong suggestions of `wide`."""
-    run = make.make_author(ward.project, kind="run", name="few")
     for number, note in enumerate(ward.notes[:NOTES]):
-        make.make_set(note, run, annotated(number), submitted=True)
+        make.make_set(note, "run:few", annotated(number), submitted=True)
     return ward
 
 

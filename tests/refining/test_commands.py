@@ -36,14 +36,13 @@ def test_a_run_that_marks_too_much(ward):
 
 
 def test_a_token_too_many_is_cut_off_and_a_missing_one_added(ward):
-    loose = make.make_author(ward.project, kind="run", name="loose")
     for number, note in enumerate(ward.notes):
         _text, spans = note_of(number)
         moved = {label: [start, end] for start, end, label in spans}
         moved["PATIENT"][1] = note.text.rindex(" ", *moved["PATIENT"])
         moved["CITY"][1] += len(" il")
         moved["DOCTOR"][0] -= len("dott. ")
-        make.make_set(note, loose, [(*bounds, label) for label, bounds in moved.items()], submitted=True)
+        make.make_set(note, "run:loose", [(*bounds, label) for label, bounds in moved.items()])
     found = refine("loose")
     assert (found["kept"], found["updated"], found["removed"]) == (80, 120, 0)
     assert spans_of(found["author"]) == spans_of("gold")
@@ -102,14 +101,13 @@ def test_few_patients_need_one_model(ward, learned, patients, few):
 
     Each of these patients has another note, without gold, and somebody has a note but no gold at all.
     """
-    some = make.make_author(ward.project, kind="run", name="some")
     owned = [note.patient_id for note in ward.notes[:patients]]
     notes = [
         make.make_note(ward.project, f"Anna {number} sta bene.", f"altro-{number}", patient_id=patient_id)
         for number, patient_id in enumerate([*owned, "new"])
     ]
     for note in notes:
-        make.make_set(note, some, [(0, 4, "PATIENT")], submitted=True)
+        make.make_set(note, "run:some", [(0, 4, "PATIENT")])
     assert refine("some")["kept"] == patients + 1
     if few:
         assert learned == [{note.text for note in ward.notes[patients:]}]
@@ -163,8 +161,7 @@ def test_a_refinement_by_clients_is_started_once(ward):
     assert start("k").pk == first.pk and start("l").author.name == "wide-external-2"
     assert Event.objects.filter(verb="refinement.started").count() == 2 and not Job.objects.exists()
     other = make.make_project("other")
-    run = make.make_author(other, kind="run", name="rules-1")
-    make.make_set(make.make_note(other, "Anna sta bene."), run, [(0, 4, "PATIENT")], submitted=True)
+    make.make_set(make.make_note(other, "Anna sta bene."), "run:rules-1", [(0, 4, "PATIENT")], submitted=True)
     assert start("k", "rules-1", other).project_id == other.pk
     # As with a job, the key alone decides.
     assert start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k") == first

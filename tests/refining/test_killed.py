@@ -126,11 +126,10 @@ def kills(tmp_path, monkeypatch):
 def project():
     """Three notes, annotated by the run `few` with five identifiers and four wrong suggestions each."""
     project = make.make_project("ward")
-    run = make.make_author(project, kind="run", name="few")
     for number in range(NOTES):
         text = note_of(number)[0]
         note = make.make_note(project, text, f"caso-{number}", patient_id=f"p{number}", language="it")
-        make.make_set(note, run, annotated(number), submitted=True)
+        make.make_set(note, "run:few", annotated(number), submitted=True)
     return project
 
 

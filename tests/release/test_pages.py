@@ -165,8 +165,7 @@ def test_the_view_of_surrogates_changes_names_and_stores_nothing(reader):
 
 
 def test_the_view_goes_along_to_other_notes_and_annotation_sets(reader):
-    run = make.make_author(reader.project, kind="run", name="rules-1")
-    chosen = make.make_set(reader.notes[0], run, [(0, 11, "PATIENT")], submitted=True)
+    chosen = make.make_set(reader.notes[0], "run:rules-1", [(0, 11, "PATIENT")])
     html = check_page(reader.client.get(reader.page + "?view=masked"))
     assert f'{reverse("note", args=["covid", reader.notes[1].pk])}?view=masked"' in html
     assert f'?set={chosen.pk}&amp;view=masked"' in html

@@ -116,10 +116,9 @@ def test_the_rest_of_a_name_is_found_and_a_small_difference_in_bounds_is_not(db,
 
 
 def test_suggestions_of_chosen_runs_are_found(ward):
-    run = make.make_author(ward, kind="run", name="crf-1")
     note = ward.documents.get()
     at = note.text.index("hemoglobin")
-    make.make_set(note, run, [(at, at + len("hemoglobin"), "PROFESSION"), (9, 20, "PATIENT")], submitted=True)
+    make.make_set(note, "run:crf-1", [(at, at + len("hemoglobin"), "PROFESSION"), (9, 20, "PATIENT")])
     release = make_release(ward, searched_runs=["run:crf-1"])
     assert ("hemoglobin", "PROFESSION", "run") in strings_of(release)
     assert ("hemoglobin", "PROFESSION", "run") not in strings_of(make_release(ward))

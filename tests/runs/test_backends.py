@@ -119,8 +119,7 @@ def test_the_page_shows_models_runs_and_calibrations(worker, project, client):
 
 
 def freeze_one(project):
-    gold = make.make_author(project, kind="gold", name="gold")
-    make.make_set(make.make_note(project), gold, [(0, 11, "PATIENT")], submitted=True)
+    make.make_set(make.make_note(project), "gold", [(0, 11, "PATIENT")], submitted=True)
     return freeze(project=project, actor=None)[0]
 
 

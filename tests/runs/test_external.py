@@ -184,11 +184,10 @@ def home(made, monkeypatch):
 @pytest.fixture
 def tagged(ward, home):
     """A project with gold."""
-    gold = make.make_author(ward, kind="gold", name="gold")
     for number in range(NOTES):
         text = f"\U0001f600 Mario Rossi di Roma {number}"
         note = make.make_note(ward, text, f"n{number}", patient_id=f"p{number}")
-        make.make_set(note, gold, [(2, 13, "PATIENT")], submitted=True)
+        make.make_set(note, "gold", [(2, 13, "PATIENT")])
     return ward
 
 

@@ -105,13 +105,12 @@ def test_the_models_text_is_kept_even_if_it_changed_a_word_but_not_a_refusal(run
 
 
 def test_failed_notes_count_as_nothing_found_and_the_models_own_text_is_scored(run, project, manager):
-    gold = make.make_author(project, kind="gold", name="gold")
     marks = [
         [(0, 11, "PATIENT"), (31, 33, "AGE")], [(31, 44, "PATIENT")], [(7, 13, "CITY")], [(0, 10, "PATIENT")],
         [(0, 9, "PATIENT")],
     ]  # fmt: skip
     for item, spans in zip(RunItem.objects.filter(run=run).order_by("document_id"), marks, strict=True):
-        make.make_set(item.document, gold, spans, submitted=True)
+        make.make_set(item.document, "gold", spans)
 
     def scored():
         return score(score_request(project, version=0, author_id=run.author_id)).table

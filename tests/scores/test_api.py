@@ -14,8 +14,7 @@ SCORES = "/projects/covid/scores"
 @pytest.fixture
 def scored(world):
     """Gold with two spans, of which a run found one, and one with other bounds."""
-    gold = make.make_author(world.project, kind="gold", name="gold")
-    make.make_set(world.note, gold, [(0, 11, "PATIENT"), (44, 50, "CITY")], submitted=True)
+    make.make_set(world.note, "gold", [(0, 11, "PATIENT"), (44, 50, "CITY")])
     world.run = make.make_author(world.project, kind="run", name="rules-1")
     make.make_set(world.note, world.run, [(0, 11, "PATIENT"), (42, 50, "CITY")], submitted=True)
     return world

@@ -21,10 +21,9 @@ ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 @pytest.fixture
 def passes(world):
     """A run in three passes: Rossi in the first, the first note's age in the second, a wrong hospital in the third."""
-    gold = make.make_author(world.project, kind="gold", name="gold")
     run = make.make_author(world.project, kind="run", name="llm-1")
     for number, note in enumerate(world.notes[:2]):
-        make.make_set(note, gold, [ROSSI, AGE, CITY], submitted=True)
+        make.make_set(note, "gold", [ROSSI, AGE, CITY])
         made = make.make_set(note, run, [ROSSI] if number else [ROSSI, AGE, (52, 56, "HOSPITAL")], submitted=True)
         for start, source in ((0, "small it2 pass 1"), (13, "small it2 pass 2"), (52, "small it2 pass 3")):
             Span.objects.filter(annotation_set=made, start=start).update(source=source)
@@ -124,7 +123,7 @@ def scored(world, monkeypatch):
     monkeypatch.setitem(KINDS, "white", TokenizerKind("By white space", f"{__name__}.by_white_space", "white"))
     world.note = note = make.make_note(world.project, TEXT, "nota", language="it")
     gold = [(0, 5, "PATIENT"), (13, 23, "DATE")]
-    make.make_set(note, make.make_author(world.project, kind="gold", name="gold"), gold, submitted=True)
+    make.make_set(note, "gold", gold)
     world.run = make.make_author(world.project, kind="run", name="run")
     make.make_set(note, world.run, gold[1:], submitted=True)
     world.url = reverse("score", args=["covid", 0, world.run.pk])

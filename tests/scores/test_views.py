@@ -29,10 +29,9 @@ SCORES = reverse("scores", args=["covid"])
 def make_read():
     """Gold on both notes; the run found Rossi, has wrong bounds for the age, and labels the doctor as a patient."""
     world = make_world()
-    gold = make.make_author(world.project, kind="gold", name="gold")
     world.run = make.make_author(world.project, kind="run", name="rules-1")
     for note in world.notes:
-        make.make_set(note, gold, [ROSSI, AGE, CITY, (61, 68, "DOCTOR")], submitted=True)
+        make.make_set(note, "gold", [ROSSI, AGE, CITY, (61, 68, "DOCTOR")])
     make.make_set(world.note, world.run, [ROSSI, (13, 20, "AGE"), (61, 68, "PATIENT")], submitted=True)
     return world
 

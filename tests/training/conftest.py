@@ -48,10 +48,9 @@ def made_notes(count):
 
 
 def fill(project, count=20):
-    gold = make.make_author(project, kind="gold", name="gold")
     for number, (text, spans) in enumerate(made_notes(count)):
         note = make.make_note(project, text, f"caso-{number:02}", patient_id=f"p{number // 2}", language="it")
-        make.make_set(note, gold, spans, submitted=True)
+        make.make_set(note, "gold", spans)
     return freeze(project=project, actor=None)[0]
 
 

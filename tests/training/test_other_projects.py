@@ -30,11 +30,10 @@ def clinic_of(manager, slug="clinic", count=12):
     """Another project with gold in English, of six patients."""
     project = make.make_project(slug, language="en")
     make.make_member(project, "manager", manager)
-    gold = make.make_author(project, kind="gold", name="gold")
     for number, (text, spans) in enumerate(made_notes(count)):
         text = text.replace("Dolore toracico", "Chest pains, ok")
         note = make.make_note(project, text, f"case-{number:02}", patient_id=f"p{number // 2}", language="en")
-        make.make_set(note, gold, spans, submitted=True)
+        make.make_set(note, "gold", spans)
     return project, freeze(project=project, actor=None)[0]
 
 

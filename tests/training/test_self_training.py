@@ -146,7 +146,7 @@ def test_notes_of_the_hold_out_and_of_tests_are_never_learned_from(ward, trained
 
 def test_notes_with_gold_later_notes_and_notes_of_held_out_patients_are_left_out(ward):
     note, new = (Document.objects.get(name=name) for name in ("nuovo-20", "nuovo-21"))
-    make.make_set(note, make.make_author(ward.project, kind="gold", name="gold"), [], submitted=True)
+    make.make_set(note, "gold", [])
     found = without_gold(ward)
     assert note.pk not in found and len(found) == 7
     assert notes_without_gold(ward.run, [ward.version], {}, found[0]) == found[:1]

@@ -32,10 +32,9 @@ def build_court():
     project = court()
     made, texts = pile_of(30)
     pair(project, texts)
-    gold = make.make_author(project, kind="gold", name="gold")
     for number, one in enumerate(made[:GOLD], 1):
         note = Document.objects.get(project=project, name=f"clear-{number}")
-        make.make_set(note, gold, [(*bounds, "OMISSIS") for bounds in one.hidden], submitted=True)
+        make.make_set(note, "gold", [(*bounds, "OMISSIS") for bounds in one.hidden])
     freeze(project=project, actor=None)
     PublishedDecision.objects.filter(name="published-30").update(aligned=0.5)
     manager = make.make_member(project, "manager", "mia")

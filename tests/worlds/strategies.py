@@ -15,14 +15,13 @@ ROSSI, AGE = (0, 11, "PATIENT"), (13, 15, "AGE")
 def make_ward() -> Project:
     """Gold on four Italian and two English notes; models EN, MIX and EN→IT learned from half and ran on all."""
     project = make.make_project("ward")
-    gold = make.make_author(project, kind="gold", name="gold")
     notes = [
         make.make_note(project, TEXT, f"{code}-{n}", patient_id=f"{code}{n}", language=code)
         for code, count in (("it", 4), ("en", 2))
         for n in range(count)
     ]
     for note in notes:
-        make.make_set(note, gold, [ROSSI, AGE], submitted=True)
+        make.make_set(note, "gold", [ROSSI, AGE])
     version, _ = freeze(project=project, actor=None)
     held_out = [notes[at].pk for at in (2, 3, 5)]
 

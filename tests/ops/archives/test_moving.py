@@ -202,7 +202,7 @@ def other_rows():
     other = make.make_project("other")
     note = make.make_note(other)
     make.make_set(note, make.make_member(other, user="zoe"), [(0, 11, "PATIENT")])
-    make.make_set(note, make.make_author(other, kind="gold", name="gold"), [(0, 11, "PATIENT")])
+    make.make_set(note, "gold", [(0, 11, "PATIENT")])
     make.make_user("mia")
 
 

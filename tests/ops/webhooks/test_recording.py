@@ -12,7 +12,7 @@ from annotations.ops.selectors.free_texts import free_texts
 from annotations.ops.selectors.webhooks import KINDS, link_to
 from annotations.ops.services.erasing import delete_note
 from annotations.ops.services.webhooks.webhooks import add_webhook, switch
-from tests.factories import make_author, make_set
+from tests.factories import make_set
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,7 @@ def test_a_submitted_note(world, webhook):
 
 
 def test_a_frozen_version(world, webhook):
-    make_set(world.note, make_author(world.project, kind="gold", name="gold"), [(0, 11, "PATIENT")], submitted=True)
+    make_set(world.note, "gold", [(0, 11, "PATIENT")])
     version, _ = freeze(project=world.project, reason="Rossi", actor=world.mia)
     about = {"project": "covid", "version": 1, "hash": version.content_hash, "notes": version.note_count}
     assert Delivery.objects.get().data == about | {"link": reverse("gold_version", args=["covid", 1])}

@@ -37,12 +37,11 @@ ROSSI, AGE, DATE, CITY, DOCTOR = (
 def read(no_redis):
     """Gold on three notes; two runs and ann annotated the first two, one run also the third. Version 1 is frozen."""
     project = make.make_project("ward")
-    gold = make.make_author(project, kind="gold", name="gold")
     ann = make.make_member(project, user="ann")
     wide, narrow = (make.make_author(project, kind="run", name=name) for name in ("wide", "narrow"))
     notes = [make.make_note(project, TEXT, f"caso-{n}", patient_id=f"p{n}", language="it") for n in (1, 2, 3)]
     for note in notes:
-        make.make_set(note, gold, [ROSSI, AGE, CITY, DOCTOR], submitted=True)
+        make.make_set(note, "gold", [ROSSI, AGE, CITY, DOCTOR])
         make.make_set(note, wide, [ROSSI, DATE, (44, 46, "CITY")], submitted=True)
     for note in notes[:2]:
         make.make_set(note, narrow, [ROSSI, AGE], submitted=True)
@@ -106,8 +105,7 @@ def test_the_command_has_the_figures_of_the_scores_on_common_notes(read):
 
 
 def test_errors_say_what_is_wrong(read):
-    other = make.make_author(read, kind="run", name="other")
-    make.make_set(make.make_note(read, TEXT), other, [ROSSI], submitted=True)
+    make.make_set(make.make_note(read, TEXT), "run:other", [ROSSI], submitted=True)
     for runs, words, reason in (
         ("narrow", (), "Choose 2 to 6"), ("narrow,narrow", (), "not 1"), ("narrow,nobody", (), "Available: .*run:wide"),
         ("narrow,wide", ("--gold", "9"), "Frozen versions: 1"),
@@ -237,8 +235,7 @@ COMPARE = "/projects/covid/comparisons"
 
 
 def compared(world):
-    gold = make.make_author(world.project, kind="gold", name="gold")
-    make.make_set(world.note, gold, [(0, 11, "PATIENT"), (44, 50, "CITY"), (31, 41, "DATE")], submitted=True)
+    make.make_set(world.note, "gold", [(0, 11, "PATIENT"), (44, 50, "CITY"), (31, 41, "DATE")])
     runs = [make.make_author(world.project, kind="run", name=f"run-{n}") for n in (1, 2)]
     make.make_set(world.note, runs[0], [(0, 11, "PATIENT"), (44, 50, "CITY")], submitted=True)
     make.make_set(world.note, runs[1], [(0, 11, "PATIENT"), (31, 40, "DATE")], submitted=True)

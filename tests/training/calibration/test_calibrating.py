@@ -34,10 +34,9 @@ def fake(monkeypatch, no_redis):
 def project():
     """Thirty notes of fifteen patients; the fake marks M and R in each (0.9), gold has the M alone."""
     project = make.make_project("ward")
-    gold = make.make_author(project, kind="gold", name="gold")
     for number in range(NOTES):
         note = make.make_note(project, f"Mario Rossi {number}", f"caso-{number:02}", patient_id=f"p{number // 2}")
-        make.make_set(note, gold, [(0, 1, "PATIENT")], submitted=True)
+        make.make_set(note, "gold", [(0, 1, "PATIENT")])
     return project
 
 
