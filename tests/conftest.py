@@ -29,7 +29,8 @@ from tests.worlds import learners, sessions
 from tests.worlds.learners import cold_learners
 
 __all__ = ["cold_learners", "once"]
-pytest_plugins = ["tests.costs"]
+# Fixtures of these worlds are there in all tests.
+pytest_plugins = ["tests.costs", "tests.worlds.pages", "tests.worlds.queue", "tests.worlds.released"]
 
 # Property tests may take long on a busy machine, and leave no folder behind. `make test` always tries the same few
 # examples, so that it fails or passes for the change alone; `make test-all` tries many new ones each time.

@@ -6,12 +6,10 @@ import json
 import pytest
 
 from annotations.audio.services.starting import start_recording
-from annotations.jobs.runner import run as work
 from annotations.models import Recording
 from fixtures.quality.speech import speak
-from tests.worlds.pages import made_world, sign_in, world
+from tests.worlds.queue import worked
 
-__all__ = ["made_world", "sign_in", "world"]
 SAID = "Doctor Smith saw the patient in Boston on Monday"
 
 
@@ -26,6 +24,5 @@ def store(project, speech, name="visit.wav", words=True, run=True, **options):
     content = io.BytesIO(speech.file().getvalue())
     job = start_recording(project=project, name=name, content=content, actor=None, words=given, **options)
     if run:
-        work(job.pk)
-        job.refresh_from_db()
+        worked(job)
     return job, Recording.objects.filter(document__project=project).order_by("-pk").first()

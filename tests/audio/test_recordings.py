@@ -36,6 +36,7 @@ from models_runtime.models import Run
 from tests.audio.conftest import SAID, store
 from tests.audio.tiny_whisper import write_tiny_whisper
 from tests.factories import make_project
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.django_db
 
@@ -93,8 +94,7 @@ def test_a_killed_worker_loses_one_part_at_most(speech, monkeypatch):
     project = make_project("ward")
     job, recording = store(project, speech, words=False, recognizer="pocketsphinx")
     assert (job.state, recording, RecordingBlock.objects.count()) == (JobState.QUEUED, None, 1)
-    work(job.pk)
-    job.refresh_from_db()
+    worked(job)
     assert job.state == JobState.DONE, job.error
     assert seen[2] == seen[1]  # the part that was interrupted, and no other one
     begins = [word.begin for word in words_of(Recording.objects.get())]
@@ -152,8 +152,7 @@ def test_a_canceled_job_leaves_nothing(speech):
     job, _none = store(make_project("ward"), speech, run=False)
     job.cancel_requested = True
     job.save()
-    work(job.pk)
-    job.refresh_from_db()
+    worked(job)
     assert job.state == JobState.CANCELED
     assert Import.objects.get().state == "canceled"
     assert not any(table.objects.exists() for table in (Recording, RecordingBlock, Document, StoredFile, AudioRegion))

@@ -16,6 +16,7 @@ from tests.audio.conftest import store
 from tests.backends.llm.scripted import note_of
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.refining.judging.world import ward
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.django_db
 
@@ -115,8 +116,7 @@ def test_a_manager_asks_a_model_from_the_page_and_consents_to_sending_the_transc
 def test_an_unreachable_model_changes_nothing(heard, settings):
     with ward(settings, lambda body: "{}"):
         job = start_judging(recording=heard, given={"server": "ward"}, may_leave=False, actor=None)
-    work(job.pk)
-    job.refresh_from_db()
+    worked(job)
     assert job.state != JobState.DONE
     assert set(heard.regions.values_list("verdict", flat=True)) == {""}
 

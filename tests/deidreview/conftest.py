@@ -6,10 +6,9 @@ from collections.abc import Iterator
 import pytest
 from django.test import override_settings
 
-from tests.worlds.queue import no_redis
 from tests.worlds.signing_in import clock, fresh_cache, person, sign_in
 
-__all__ = ["clock", "fresh_cache", "no_redis", "person", "sign_in"]
+__all__ = ["clock", "fresh_cache", "person", "sign_in"]
 
 
 @pytest.fixture

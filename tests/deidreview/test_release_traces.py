@@ -10,10 +10,8 @@ from django.urls import reverse
 
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, JobState, KnownPerson, KnownUpload, LeakFinding, SurrogateEntity
-from tests.worlds.queue import no_redis
 from tests.worlds.released import make_clinic
 
-__all__ = ["no_redis"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_redis")]
 # Of the notes, of the patient master, of the lists, and of what people type.
 WORDS = ["Rossi", "Bianchi", "Torino", "Neri", "Milano", "/2021", "Zqknown", "Zqdenied", "Zqsurrogate", "caso-00",

@@ -3,9 +3,9 @@
 import pytest
 
 from annotations.models import Document
-from tests.worlds.pages import made_world, mia, sign_in, world
+from tests.worlds.pages import world
 
-__all__ = ["made_world", "mia", "sign_in", "world"]
+__all__ = ["world"]
 
 
 @pytest.fixture

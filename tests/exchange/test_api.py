@@ -6,13 +6,10 @@ import zipfile
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotations.jobs.runner import run as run_job
 from annotations.models import Document, Job
 from tests.factories import make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program
-from tests.worlds.queue import no_redis
-
-__all__ = ["no_redis"]
+from tests.worlds.queue import worked
 
 WARD = "/projects/ward"
 
@@ -28,12 +25,10 @@ def program(db, no_redis):
     return made
 
 
-def worked(answer):
+def result_of(answer):
     assert answer.status_code == 202, answer.content
     job = Job.objects.get(project__slug="ward", number=answer.json()["number"])
-    run_job(job.pk)
-    job.refresh_from_db()
-    return job.result
+    return worked(job).result
 
 
 def test_from_the_choices_to_the_exported_file(program):
@@ -42,7 +37,7 @@ def test_from_the_choices_to_the_exported_file(program):
     wanted = {"set": "gold", "format": "brat", "map_labels": {"PATIENT": "NAME"}}
     preview = program.post(f"{WARD}/exports/preview", wanted).json()
     assert preview["written"] == [{"code": "NAME", "spans": 1, "labels": {"PATIENT": 1}}]
-    result = worked(program.post(f"{WARD}/exports", wanted))
+    result = result_of(program.post(f"{WARD}/exports", wanted))
     (file,) = program.get(f"{WARD}/files").json()
     assert file["id"] == result["file_id"]
     content = b"".join(program.get(f"{WARD}/files/{file['id']}").streaming_content)
@@ -77,7 +72,7 @@ def test_clean_up_rules_are_left_out_by_both_routes(program):
     def text_of(name, path):
         page = SimpleUploadedFile(f"{name}.html", f"<p>{name} of&shy;fice</p>".encode())
         found = program.upload(f"{WARD}/{path}", {"files": page, "no_cleanup": ["soft-hyphens"]})
-        worked(found if path == "imports" else program.post(f"{WARD}/imports/{found.json()['id']}/start"))
+        result_of(found if path == "imports" else program.post(f"{WARD}/imports/{found.json()['id']}/start"))
         return Document.objects.get(name=name).text
 
     for name, path in (("a", "imports"), ("b", "imports/staged")):
@@ -99,7 +94,7 @@ def test_an_import_in_steps(program):
     assert wrong.json()["errors"][0]["field"] == "labels.VILLAGE"
     changed = program.patch(one, {"labels": {"VILLAGE": "map:CITY"}, "all_or_nothing": True}).json()
     assert (changed["all_or_nothing"], changed["unknown_labels"][0]["chosen"]) == (True, "map")
-    worked(program.post(f"{one}/start"))
+    result_of(program.post(f"{one}/start"))
     report = program.get(one).json()
     assert (report["state"], report["report"]["spans"], report["preview"]) == ("done", 2, None)
     assert Document.objects.filter(name="visit-2").exists()

@@ -22,6 +22,7 @@ from tests.exchange.brat_files import stage as stage_files
 from tests.worlds.checks import check_page
 from tests.worlds.managing import run, upload
 from tests.worlds.managing import staged as staged_by
+from tests.worlds.queue import worked
 
 TEXT = "Anna Neri"
 
@@ -280,9 +281,7 @@ def test_the_option_moves_and_lists_the_spans_until_a_patient_is_erased(world, m
     row = staged_by(upload(mia, FILES | {"patients.csv": b"name,patient_id\na,P-1\n"}, **GOLD, repair_offsets="on"))
     assert MOVED in check_page(mia.get(page_of(row)))
     mia.post(reverse("job_start_import", args=["covid", row.pk]))
-    job = Job.objects.get()
-    work(job.pk)
-    job.refresh_from_db()
+    job = worked(Job.objects.get())
     assert spans_of() == RIGHT and job.result["moved_spans"] == 1
     assert "Spans moved" in check_page(mia.get(reverse("job", args=["covid", job.number])))
     assert MOVED in check_page(mia.get(page_of(row)))

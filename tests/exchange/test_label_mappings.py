@@ -19,6 +19,7 @@ from annotations.projects.services.labels import add_label, merge_labels, update
 from tests import factories as make
 from tests.exchange.brat_files import CODES, SPANS, files_of, make_mapping
 from tests.worlds.checks import check_page
+from tests.worlds.queue import worked
 
 LIST = reverse("label_mappings", args=["covid"])
 
@@ -253,9 +254,7 @@ def test_an_export_keeps_the_codes_of_its_start(gold, rev):
 def test_an_unmapped_label_stops_an_export_before_and_after_its_start(gold, rev):
     rev.post(START, body(gold))
     add_phone(gold)
-    job = Job.objects.get(kind="export")
-    work(job.pk)
-    job.refresh_from_db()
+    job = worked(Job.objects.get(kind="export"))
     assert job.state == JobState.FAILED and "“Phone”" in job.error and not StoredFile.objects.exists()
     for url in (START, PREVIEW):
         response = rev.post(url, body(gold))

@@ -20,6 +20,7 @@ from annotations.text.spans import Token
 from tests import factories as make
 from tests.exchange.brat_files import files_of, spans_of
 from tests.worlds.checks import check_page
+from tests.worlds.queue import worked
 
 TEXT = "Flew from GambiaHome. She is 47aa."
 START = reverse("job_start_export", args=["covid"])
@@ -49,10 +50,7 @@ def export(client, **choices):
     """Start an export on the page, and do its job."""
     response = client.post(START, {"set": "annotator:ann", "format": "conll", **choices})
     assert response.status_code == 302
-    job = Job.objects.latest("pk")
-    work(job.pk)
-    job.refresh_from_db()
-    return job
+    return worked(Job.objects.latest("pk"))
 
 
 def take(project, files, format="conll"):

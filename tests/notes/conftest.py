@@ -6,9 +6,9 @@ import pytest
 
 from tests import factories as make
 from tests.notes.note_pages import DATE, ROSSI
-from tests.worlds.pages import made_world, sign_in, world
+from tests.worlds.pages import world
 
-__all__ = ["made_world", "sign_in", "world"]
+__all__ = ["world"]
 
 
 @pytest.fixture

@@ -12,9 +12,6 @@ from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed
 from tests.worlds.programs import Program
-from tests.worlds.queue import no_redis
-
-__all__ = ["no_redis"]
 
 LIST, ASSIGN, DELETE = (reverse(name, args=["covid"]) for name in ("notes", "notes_assign", "notes_delete"))
 

@@ -13,7 +13,6 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.services.bulk import begin_bulk, plan_bulk
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.core import registry
 from models_runtime.models import JudgedNote, LlmAnswer, RunItem
 from models_runtime.refining.services.judging import start_judging
 from tests import factories as make
@@ -39,12 +38,6 @@ def world():
             make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
     version, _ = freeze(project=project, actor=mia)
     return SimpleNamespace(project=project, mia=mia, ann=ann, ben=ben, notes=notes, version=version)
-
-
-@pytest.fixture
-def fake(monkeypatch):
-    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="")
-    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
 
 
 def erase(world):

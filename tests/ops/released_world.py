@@ -21,6 +21,7 @@ from annotations.release.services.policies import save_policy
 from annotations.release.services.starting import start_release
 from tests import factories as make
 from tests.worlds.audited import KINDS
+from tests.worlds.queue import worked
 
 TERMS = Terms("Teaching", "University of Milan", None)
 # Each table with a sealed column. A test finds tables that are missing here.
@@ -47,8 +48,7 @@ def prepared(world, action, **about):
         project=world.project, set_spec="gold:1", keep_names=True,
         policy=policy(world.project, f"all-{action}", action), actor=world.mia, **about,
     )  # fmt: skip
-    work(release.job_id)
-    release.refresh_from_db()
+    worked(release)
     assert release.state == models.ReleaseState.PREPARED, release.job.error
     return release
 
@@ -128,9 +128,7 @@ def releases(world, *, patient, word):
     read(planned(masked, note, world.mia), make.make_member(world.project, "reviewer", "rita"))
     answer_chosen(release=masked, answer="allow", actor=world.mia)
     masked.refresh_from_db()
-    job = start_release_export(release=masked, format="text", actor=world.mia)
-    work(job.pk)
-    job.refresh_from_db()
+    job = worked(start_release_export(release=masked, format="text", actor=world.mia))
     assert job.result["file_id"], job.error
     certificate = signed(masked, world.mia)
 

@@ -6,7 +6,6 @@ import zipfile
 import pytest
 
 from annotations.core.services import ProjectArchived
-from annotations.jobs.runner import run as work
 from annotations.models import AuditPlan, Certificate, LeakFinding, Release, ReleaseState, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.projects import archive_project
@@ -19,6 +18,7 @@ from annotations.release.services.surrogates.editing import change
 from tests.held import made_once
 from tests.ops.released_world import TERMS
 from tests.worlds.commands import answered
+from tests.worlds.queue import worked
 from tests.worlds.released import make_clinic, make_release
 
 pytestmark = pytest.mark.usefixtures("no_redis")
@@ -31,8 +31,7 @@ def build():
     answer_chosen(release=signed, answer="replace", actor=clinic.mia)
     signed.refresh_from_db()
     clinic.export = start_release_export(release=signed, format="text", actor=clinic.mia)
-    work(clinic.export.pk)
-    clinic.export.refresh_from_db()
+    worked(clinic.export)
     clinic.certificate = sign(release=signed, terms=TERMS, accepted=(), actor=clinic.mia, everything=True)
     clinic.signed = Release.objects.get(pk=signed.pk)
     clinic.open = make_release(clinic.project, clinic.mia, "surrogate")

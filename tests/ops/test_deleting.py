@@ -35,13 +35,12 @@ from tests import factories as make
 from tests.exchange.brat_files import make_mapping
 from tests.ops import test_erasing_everything as everything
 from tests.ops.released_world import releases
-from tests.ops.test_erasing_everything import fake
 from tests.ops.test_erasing_everything import world as full_world
 from tests.ops.test_erasing_tables import concerned
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 
-__all__ = ["fake", "full_world"]  # fixtures
+__all__ = ["full_world"]  # fixtures
 PAGE = "/projects/covid/delete/"
 
 

@@ -21,6 +21,7 @@ from annotations.release.services.starting import start_release
 from annotations.release.services.surrogates import making
 from tests.ops.erasing_world import Meanwhile as Erasing
 from tests.ops.released_world import TERMS
+from tests.worlds.queue import worked
 from tests.worlds.released import make_clinic, make_release
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_redis")]
@@ -96,8 +97,7 @@ def test_exporting(clinic, monkeypatch, after):
     release = prepared(clinic)
     job = start_release_export(release=release, format="text", actor=clinic.mia)
     meanwhile = Meanwhile(clinic, monkeypatch, exporting, "unerased", after=after)
-    work(job.pk)
-    job.refresh_from_db()
+    worked(job)
     meanwhile.check(waited=after)
     # On SQLite the transaction of the export excludes the erasure from its begin, so the file is stored and erased.
     assert job.state == models.JobState.DONE or (not after and "erased during this work" in job.error)

@@ -34,7 +34,6 @@ from annotations.exchange.services.importing import import_files
 from annotations.exchange.services.staged import pack, stage_import, start_export
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
-from annotations.jobs.runner import run as work
 from annotations.ops.services.backup import backups_before_erasing, write_backup
 from annotations.ops.services.erasing import erase_patient
 from annotations.release.rules.certificates.verifying import CheckState
@@ -46,7 +45,6 @@ from annotations.scores.services.asking import start_score
 from annotations.scores.services.scoring import score_request
 from annotations.scores.services.side_by_side import comparison_request
 from annotations.text.hashes import string_key
-from models_runtime.core import registry
 from models_runtime.models import (
     Feed,
     FeedFile,
@@ -66,6 +64,7 @@ from tests import factories as make
 from tests.ops.released_world import SEALED, releases, sealed, signed
 from tests.worlds.checks import bytes_elsewhere, check_page
 from tests.worlds.commands import answered
+from tests.worlds.queue import worked
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
@@ -78,14 +77,8 @@ TOKENS = [PATIENT, NOTE, WORD, SOUGHT, SOUGHT_NAME, REFUSED, COMMENT, FLAG, STAG
 PAGE = "/projects/covid/patients/"
 
 
-@pytest.fixture(autouse=True)
-def fake(monkeypatch):
-    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="")
-    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
-
-
 @pytest.fixture
-def world(redis_server):
+def world(redis_server, fake):
     project = make.make_project("covid", name="Covid ward")
     world = SimpleNamespace(project=project, redis=redis_server, mia=make.make_member(project, "manager", "mia"))
     world.ann, world.ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
@@ -106,12 +99,6 @@ def world(redis_server):
     world.client = Client()
     world.client.force_login(world.mia)
     return world
-
-
-def worked(job):
-    work(job.pk)
-    job.refresh_from_db()
-    return job
 
 
 def listen(caplog):

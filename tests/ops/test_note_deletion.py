@@ -8,11 +8,10 @@ from annotations.gold.services.making import freeze
 from annotations.ops.services.erasing import delete_note
 from tests import factories as make
 from tests.ops import test_erasing_everything as everything
-from tests.ops.test_erasing_everything import fake
 from tests.ops.test_erasing_everything import world as full_world
 from tests.worlds.checks import check_page
 
-__all__ = ["fake", "full_world"]  # fixtures
+__all__ = ["full_world"]  # fixtures
 
 
 @pytest.fixture

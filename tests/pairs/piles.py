@@ -6,11 +6,11 @@ import zipfile
 import pyarrow as pa
 import pyarrow.parquet
 
-from annotations.jobs.runner import run as work
 from annotations.models import Job, Project
 from annotations.pairs.services.starting import PairingOrder, start_pairing
 from tests.factories import make_project
 from tests.pairs.decisions import Decision, invented
+from tests.worlds.queue import worked
 
 LABELS = [("OMISSIS", [("OMISSIS", "o")])]
 
@@ -51,7 +51,4 @@ def start(project: Project, texts: dict[str, str], actor: object = None, **order
 
 def pair(project: Project, texts: dict[str, str], actor: object = None, **order: object) -> Job:
     """Pair the texts by a job that runs here. Return the ended job."""
-    job = start(project, texts, actor, **order)
-    work(job.pk)
-    job.refresh_from_db()
-    return job
+    return worked(start(project, texts, actor, **order))

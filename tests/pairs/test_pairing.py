@@ -29,6 +29,7 @@ from tests.factories import make_member, make_note, make_project
 from tests.pairs.decisions import invented
 from tests.pairs.piles import court, pair, parquet, pile_of, start
 from tests.worlds.checks import refused
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.django_db
 
@@ -88,8 +89,7 @@ def test_parquet_with_id_file_name_and_text(project):
         job = start_pairing(
             project=project, name="p", content=parquet(texts, **columns), order=PairingOrder(), actor=None
         )
-        work(job.pk)
-        job.refresh_from_db()
+        worked(job)
         assert job.state == JobState.FAILED and "columns" in job.error
         assert Document.objects.count() == 2
 
@@ -196,8 +196,7 @@ def test_a_killed_worker_loses_nothing_and_doubles_nothing(project, monkeypatch,
         work(job.pk)
     monkeypatch.setattr(pairing.Pairing, step, real)
     models.Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
-    work(job.pk)
-    job.refresh_from_db()
+    worked(job)
     assert (job.state, job.result["pairs"], job.result["spans"]) == (JobState.DONE, 5, 40)
     assert sorted(spans_of()) == wanted(made)
     assert (Document.objects.count(), PublishedDecision.objects.count()) == (5, 5)

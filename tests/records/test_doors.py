@@ -17,6 +17,7 @@ from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.pages import signed_in
 from tests.worlds.programs import Program
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.django_db
 
@@ -73,8 +74,7 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     answer = client.post(page("records"), sent)
     job = Job.objects.get()
     assert answer["Location"] == page("job", job.number)
-    work(job.pk)
-    job.refresh_from_db()
+    worked(job)
     assert (job.result["waiting"], job.result["records"], job.result["refused"]) == (1, 1, 0), job.error
     check_page(client.get(answer["Location"]))
     record = Record.objects.select_related("document").get()
@@ -97,9 +97,7 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     shown = check_page(client.get(page("record", record.pk)))
     assert "presented to [HOSPITAL]" in shown and "123456789" in shown
     client.post(page("record_export", release.number))
-    job = Job.objects.get(kind="records_export")
-    work(job.pk)
-    job.refresh_from_db()
+    job = worked(Job.objects.get(kind="records_export"))
     content = open_stored(StoredFile.objects.get(pk=job.result["file_id"])).read()
     assert job.result["records"] == 1 and b"records.ndjson.manifest.json.sig" in content
     assert Program(mia).get("/projects/ward/records").json()["items"] == []

@@ -15,10 +15,8 @@ from models_runtime.refining.services.bench import authors_on, score_authors
 from models_runtime.refining.services.injecting import start_injection
 from models_runtime.refining.services.refining import RefinementChoice, start_refinement
 from tests import factories as make
-from tests.held import fresh
-from tests.worlds.queue import no_redis, probes, processes, redis_server
+from tests.held import made_once
 
-__all__ = ["no_redis", "probes", "processes", "redis_server"]
 GIVEN = ["Anna", "Bruno", "Carla", "Dario", "Elena", "Fabio", "Gina", "Hugo"]
 FAMILY = ["Rossi", "Neri", "Bruni", "Galli", "Costa"]
 CITIES = ["Torino", "Milano", "Bologna", "Genova"]
@@ -66,16 +64,7 @@ def build_ward():
     return SimpleNamespace(project=project, gold=gold, wide=wide, mia=mia, vic=vic, notes=notes, version=version)
 
 
-@pytest.fixture(scope="module")
-def made_ward(once):
-    return once(build_ward)
-
-
-@pytest.fixture
-def ward(db, no_redis, settings, made_ward):
-    # The heartbeat's connection doesn't see the job in the test's transaction, and would end the lease of a slow test.
-    settings.JOB_LEASE_SECONDS = 3600
-    return fresh(made_ward, build_ward)
+made_ward, ward = made_once(build_ward, "long_lease", name="made_ward")
 
 
 @pytest.fixture

@@ -9,11 +9,6 @@ from annotations.projects.services.projects import create_project
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.commands import told
-from tests.worlds.pages import made_world, sign_in, world
-from tests.worlds.queue import no_redis
-from tests.worlds.released import clinic, made_clinic
-
-__all__ = ["clinic", "made_clinic", "made_world", "no_redis", "sign_in", "world"]
 
 MARK = re.compile(r"«([^|«»]+)\|(\w+)»")
 # Each note: name, language, patient, and text with «string|LABEL».

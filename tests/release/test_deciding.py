@@ -15,6 +15,7 @@ from tests.factories import make_member
 from tests.held import made_once
 from tests.release.conftest import add_note, new_project
 from tests.worlds.checks import check_page, refused
+from tests.worlds.queue import worked
 from tests.worlds.released import make_release, make_released_clinic
 
 TEXTS = {
@@ -119,8 +120,7 @@ def test_many_notes_are_prepared_by_a_job(release, ward, monkeypatch):
     release.refresh_from_db()
     assert release.state == ReleaseState.PREPARING and states(release) == "ppd"
     assert Job.objects.filter(kind="release").count() == 2
-    work(release.job_id)
-    release.refresh_from_db()
+    worked(release)
     assert (release.state, states(release)) == (ReleaseState.PREPARED, "ddd")
     assert text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
 
@@ -218,8 +218,7 @@ def test_the_page_offers_to_prepare_it_again(edited, sign_in):
     release = Release.objects.get(number=2)
     assert release.state == "preparing" and release.revision == edited.release.revision + 1
     assert Job.objects.filter(kind="release", state="queued").count() == 1
-    work(release.job.pk)
-    release.refresh_from_db()
+    worked(release)
     assert release.state == "prepared" and release.content_hash and "Zarelloburgo" in texts()
     assert "Prepare again" not in check_page(client.get(page))
     prepare_again(release=release, actor=edited.mia)

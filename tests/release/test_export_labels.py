@@ -9,10 +9,10 @@ from django.urls import reverse
 from annotations.core.services import ServiceError
 from annotations.exchange.services.label_mappings import ExportLabels, add_mapping, change_mapping
 from annotations.gold.services.making import freeze
-from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, Label, LabelMapping, Release, Span, StoredFile
 from annotations.release.services.exporting import start_release_export
 from tests.release.conftest import release_command
+from tests.worlds.queue import worked
 from tests.worlds.released import make_release
 
 ROLE = {"role": "patient", "deceased": True}
@@ -88,9 +88,7 @@ def test_the_page_exports_with_a_label_mapping(release, mapping, ward, sign_in):
     assert "Only one label" in client.get(path).content.decode()
     sent = {"format": "brat", "labels": str(mapping.pk), "token": "5c1d3a0e-5b2a-4d3c-9a55-0a35c8b0c001"}
     client.post(reverse("release_export", args=["ward", 1]), sent)
-    job = Job.objects.get(kind="release_export")
-    work(job.pk)
-    job.refresh_from_db()
+    job = worked(Job.objects.get(kind="release_export"))
     assert (job.state, job.result["labels"]["written"], job.result["labels"]["left_out"]) == ("done", {"PHI": 21}, 4)
     assert "one-label" not in StoredFile.objects.get().name
 

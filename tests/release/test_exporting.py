@@ -8,7 +8,6 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.stored_files import open_stored
-from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, JobState, Release, ReleaseState, StoredFile
 from annotations.ops.services.erasing import delete_note
 from annotations.release.services.deciding import answer_chosen
@@ -20,6 +19,7 @@ from tests import factories as make
 from tests.held import made_once
 from tests.release.conftest import add_note, make_ward
 from tests.worlds.checks import check_page, refused
+from tests.worlds.queue import worked
 from tests.worlds.released import make_release
 
 pytestmark = pytest.mark.usefixtures("no_redis")
@@ -42,10 +42,7 @@ def release(ward):
 
 
 def exported(release, actor, format="text", **options):
-    job = start_release_export(release=release, format=format, actor=actor, **options)
-    work(job.pk)
-    job.refresh_from_db()
-    return job
+    return worked(start_release_export(release=release, format=format, actor=actor, **options))
 
 
 @pytest.mark.parametrize("format", RELEASE_FORMATS)
@@ -111,8 +108,7 @@ def test_a_release_that_is_withdrawn_while_it_is_prepared(ward):
     policy = policy_named(ward.project, "mask")
     release = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager, keep_names=True)
     withdraw(release=release, actor=ward.manager)
-    work(release.job_id)
-    release.refresh_from_db()
+    worked(release)
     assert release.state == ReleaseState.WITHDRAWN and Job.objects.get(pk=release.job_id).state == JobState.CANCELED
 
 

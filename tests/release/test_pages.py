@@ -67,14 +67,6 @@ def test_findings_are_grouped_by_string_with_context_and_origin(found):
     assert {event.document_id for event in read.order_by("-id")[:2]} == {note.pk for note in found.notes[:2]}
 
 
-def test_a_finding_without_a_labeled_span_says_where_it_comes_from(found):
-    for origin, words in (("shape", "looks like an identifier"), ("audit", "marked in the audit")):
-        none = {"source": None, "source_start": None, "source_end": None}
-        LeakFinding.objects.filter(pk=found.torino.pk).update(origin=origin, **none)
-        item = check_page(found.client.get(FINDINGS)).split(f'id="finding-{found.torino.pk}"')[1].split("</li>")[0]
-        assert words in item and "labeled" not in item
-
-
 def test_without_scripts_a_decision_returns_to_its_string(found):
     response = ask(found, found.torino, "replace", script=False, state="all")
     assert response.url == f"{FINDINGS}?state=all#g{found.torino.string_key}"

@@ -23,10 +23,7 @@ from tests.held import made_once
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.pages import TEXT
-from tests.worlds.queue import no_redis
 from tests.worlds.reviewing import bulk_page, gold_of, plan, review, start, suggested_world
-
-__all__ = ["no_redis"]
 
 
 def make_suggested() -> SimpleNamespace:

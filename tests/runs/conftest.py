@@ -5,23 +5,12 @@ import uuid
 import pytest
 from django.urls import reverse
 
-from annotations.jobs.runner import run as work
 from annotations.models import Document, Job
-from models_runtime.core import registry
 from tests import factories as make
-from tests.jobs.probes.kinds import FAKE
 from tests.worlds.commands import told as command
-from tests.worlds.pages import made_world, sign_in, world
-from tests.worlds.queue import gate, make_job, no_redis, probes, processes, redis_server
+from tests.worlds.queue import worked
 
-__all__ = ["command", "gate", "made_world", "make_job", "no_redis", "probes", "processes", "redis_server"]
-__all__ += ["sign_in", "world"]
-
-
-@pytest.fixture
-def fake(monkeypatch):
-    """The backend `fake`, which labels every capital letter."""
-    monkeypatch.setitem(registry.BACKENDS, "fake", FAKE)
+__all__ = ["command"]
 
 
 def project_of(count):
@@ -50,8 +39,7 @@ def asked(client, **data):
 def finished(run):
     """Let a worker do the run's job, and read the run anew. Return the job."""
     run.refresh_from_db()
-    work(run.job_id)
-    run.refresh_from_db()
+    worked(run)
     return Job.objects.get(pk=run.job_id)
 
 

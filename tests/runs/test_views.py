@@ -36,11 +36,6 @@ def imported(project, name, spans=(), notes=()):
     return author
 
 
-@pytest.fixture
-def mia(world, sign_in):
-    return sign_in(world.mia)
-
-
 def test_a_run_from_the_button_to_its_end(world, mia, sign_in):
     assert "No runs yet" in check_page(sign_in(world.vic).get(url("runs")))
     token = str(uuid.uuid4())

@@ -9,7 +9,6 @@ from django.urls import reverse
 from annotations.core.services import FILE_DOWNLOADED, ServiceError
 from annotations.gold.services.making import freeze
 from annotations.models import ErrorCause, Event, Project
-from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.projects.services.labels import merge_labels
 from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED
 from annotations.scores.rules.causes import ErrorId
@@ -175,20 +174,6 @@ def test_causes_follow_a_merged_label(read):
     assert causes_of_errors(wanted(read)) == {now: {"AM"}}
     assert tag(read, now, "AM", present=False) == set()
     assert not ErrorCause.objects.exists()
-
-
-@pytest.mark.both_databases
-@pytest.mark.parametrize("how", ["patient", "note"])
-def test_erasing_reaches_causes(read, how):
-    read.note.patient_id = "p1"
-    read.note.save()
-    tag(read, read.missed, "S")
-    make.make_error_cause(read.run, read.notes[1], read.rev, gold=CITY)
-    if how == "patient":
-        erase_patient(project=read.project, patient_id="p1", actor=read.mia)
-    else:
-        delete_note(project=read.project, note=read.note.pk, actor=read.mia)
-    assert ErrorCause.objects.get().document_id == read.notes[1].pk
 
 
 # ── The list of errors ───────────────────────────────────────────────────────────────────────────────────────────────

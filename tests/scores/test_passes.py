@@ -6,7 +6,6 @@ from django.urls import reverse
 
 from annotations.core.stored_figures import forget
 from annotations.core.tokenizers import KINDS, TokenizerKind
-from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, LabelSet, Span
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_request
@@ -14,6 +13,7 @@ from annotations.text.spans import Token
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
+from tests.worlds.queue import worked
 
 ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 
@@ -161,9 +161,7 @@ def test_the_page_leaves_it_to_a_worker(scored, sign_in, monkeypatch):
         assert client.get(f"{scored.errors}?tokenizer=white").url == f"{scored.url}?tokenizer=white"
     start = {"version": 0, "author": scored.run.pk, "tokenizer": "white"}
     assert client.post(reverse("job_start_score", args=["covid"]), start).status_code == 302
-    job = Job.objects.get()
-    work(job.pk)
-    job.refresh_from_db()
+    job = worked(Job.objects.get())
     assert job.state == JobState.DONE, job.error
     assert "tokenizer=white" in check_page(client.get(reverse("job", args=["covid", job.number])))
     html = check_page(client.get(f"{scored.url}?tokenizer=white"))

@@ -21,10 +21,8 @@ from models_runtime.runs.services.runs import start_run
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.backends.made_weights import TINY, bert_folder, tiny_bert
-from tests.held import fresh
-from tests.worlds.queue import make_job, no_redis, probes, processes, redis_server
-
-__all__ = ["make_job", "no_redis", "probes", "processes", "redis_server"]
+from tests.held import fresh, made_once
+from tests.worlds.queue import worked
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta", "Marco Rossi", "Eva Sanz", "Paolo Conti", "Rita Neri"]
 TOWNS = ["Madrid", "Burgos", "Torino", "Bari", "Lecce"]
@@ -64,30 +62,13 @@ def build_world():
     return SimpleNamespace(project=project, version=version, **people)
 
 
-def of_module(build):
-    """Two fixtures: `made_gold`, the world that is made once for a module, and the copy that each test gets."""
-
-    @pytest.fixture(scope="module")
-    def made(once):
-        return once(build)
-
-    @pytest.fixture
-    def copy(db, no_redis, settings, made_gold):
-        # The heartbeat's connection doesn't see the test's transaction, and would end the lease of a slow test.
-        settings.JOB_LEASE_SECONDS = 3600
-        return fresh(made_gold, build)
-
-    return made, copy
-
-
-made_gold, world = of_module(build_world)
+made_gold, world = made_once(build_world, "long_lease", name="made_gold")
 
 
 def train(world, key="k", **options):
     """Train a model in this process's queue. Return the model and its job."""
     model = start_training(project=world.project, gold=1, actor=world.manager, key=key, **{"iterations": 8, **options})
-    work(model.job_id)
-    model.refresh_from_db()
+    worked(model)
     return model, Job.objects.get(pk=model.job_id)
 
 
@@ -154,9 +135,7 @@ def resumed(model):
 
 def run_of(project, backend, key="run", **options):
     """A run that has ended well."""
-    run = start_run(project=project, backend=backend, actor=None, key=f"{key}-{project.pk}", **options)
-    work(run.job_id)
-    run.refresh_from_db()
+    run = worked(start_run(project=project, backend=backend, actor=None, key=f"{key}-{project.pk}", **options))
     job = Job.objects.get(pk=run.job_id)
     assert job.state == JobState.DONE, job.error
     return run

@@ -17,7 +17,8 @@ from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.training.jobs.calibration import calibration_by
 from models_runtime.training.services.calibration import comment_of, with_comment, withdraw, without_comment
 from tests import factories as make
-from tests.training.conftest import build_world, content_of, made_notes, of_module, page, run_of, train
+from tests.held import made_once
+from tests.training.conftest import build_world, content_of, made_notes, page, run_of, train
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
@@ -38,7 +39,7 @@ def build_calibrated():
     return world
 
 
-made_gold, world = of_module(build_calibrated)
+made_gold, world = made_once(build_calibrated, "long_lease", name="made_gold")
 
 
 @pytest.fixture

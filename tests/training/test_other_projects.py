@@ -19,9 +19,11 @@ from models_runtime.training.jobs import training
 from models_runtime.training.jobs.kept_models import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests import factories as make
-from tests.training.conftest import build_world, made_notes, of_module, page
+from tests.held import made_once
+from tests.training.conftest import build_world, made_notes, page
 from tests.worlds.checks import check_page
 from tests.worlds.commands import told
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.queue
 
@@ -44,16 +46,13 @@ def build_both():
     return world
 
 
-made_gold, both = of_module(build_both)
+made_gold, both = made_once(build_both, "long_lease", name="made_gold")
 
 
 @pytest.fixture
 def train(both):
     def go(key="k", **options):
-        model = wanted(both, key, **options)
-        work(model.job_id)
-        model.refresh_from_db()
-        return model
+        return worked(wanted(both, key, **options))
 
     return go
 
@@ -76,8 +75,7 @@ def test_the_form_trains_on_both_projects_and_the_card_names_them(both, client):
     answer = client.post(page("model_train"), sent)
     model = TrainedModel.objects.get()
     assert answer.status_code == 302 and model.params["also"] == [both.theirs.pk]
-    work(model.job_id)
-    model.refresh_from_db()
+    worked(model)
     own, other = training_notes(both.version), training_notes(both.theirs)
     assert model.state == "ready" and own.hold_out and other.hold_out
     assert model.card["notes"] == len(own.train) + len(other.train)
@@ -286,8 +284,7 @@ def test_a_training_stores_nothing_when_the_other_project_loses_a_note_meanwhile
 def test_the_worker_checks_the_right_again_and_reads_an_archived_project(both):
     first, second = (wanted(both, key) for key in "ab")
     archive_project(project=both.clinic, actor=None)
-    work(first.job_id)
-    first.refresh_from_db()
+    worked(first)
     assert first.state == "ready"
     restore_project(project=both.clinic, actor=None)
     Membership.objects.filter(project=both.clinic).update(role="viewer")

@@ -10,7 +10,8 @@ from models_runtime.models import Refinement, Run, TrainedModel, TrainedModelSta
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
 from models_runtime.training.services.trained import upload_model
 from tests import factories as make
-from tests.training.conftest import build_world, content_of, of_module, page, refused, run_of, train
+from tests.held import made_once
+from tests.training.conftest import build_world, content_of, page, refused, run_of, train
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
@@ -27,7 +28,7 @@ def build_both():
     return world
 
 
-made_gold, world = of_module(build_both)
+made_gold, world = made_once(build_both, "long_lease", name="made_gold")
 
 
 def voting(world, key, *members, method="majority"):

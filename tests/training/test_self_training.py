@@ -23,7 +23,8 @@ from models_runtime.runs.services.ensembles import review_together
 from models_runtime.runs.services.runs import start_run
 from models_runtime.training.services.training import end_early, start_training
 from tests import factories as make
-from tests.training.conftest import build_world, made_notes, of_module, page, resumed, run_of, train
+from tests.held import made_once
+from tests.training.conftest import build_world, made_notes, page, resumed, run_of, train
 from tests.worlds.killing import Killed
 from tests.worlds.programs import Program
 
@@ -47,7 +48,7 @@ def build_ward():
     )  # fmt: skip
 
 
-made_gold, ward = of_module(build_ward)
+made_gold, ward = made_once(build_ward, "long_lease", name="made_gold")
 
 
 @pytest.fixture

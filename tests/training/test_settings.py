@@ -28,6 +28,7 @@ from tests.training.conftest import made_notes, page, refused, run_of
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.queue
 
@@ -132,9 +133,7 @@ def shipped(world):
 def test_a_card_counts_gold_notes_without_copies_and_held_out_notes_are_as_they_were(shipped, manager, learned):
     form = {"gold": shipped, "algorithm": "crf:ap", "iterations": "5", "token": "t", "refit": "on"}
     manager.post(page("model_train"), form | {f"crf-{key}": value for key, value in BOTH.items()})
-    model = TrainedModel.objects.get()
-    work(model.job_id)
-    model.refresh_from_db()
+    model = worked(TrainedModel.objects.get())
     (first, held_out, _), (everything, _, settings) = learned
     assert model.card["notes"] == len(first) and model.card["refit"]["notes"] == len(everything) == 32
     assert settings == model.params["settings"] == {"header_dropout": 0.5, "surrogates": 1}
@@ -183,8 +182,7 @@ def started(world, key, **options):
 
 def worked_on(rows):
     for row in rows:
-        work(row.job_id)
-        row.refresh_from_db()
+        worked(row)
     return rows
 
 

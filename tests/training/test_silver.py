@@ -7,7 +7,6 @@ from django.urls import reverse
 
 from annotations.core.services import ServiceError
 from annotations.gold.services.making import freeze
-from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, PublishedDecision
 from annotations.ops.services.erasing import delete_note
 from models_runtime.core import external
@@ -16,12 +15,13 @@ from models_runtime.models import TrainedModel
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.backends.made_weights import tiny_bert
+from tests.held import made_once
 from tests.pairs.piles import court, pair, pile_of
-from tests.training.conftest import of_module
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.pages import signed_in
 from tests.worlds.programs import Program
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.queue
 GOLD = 10
@@ -41,12 +41,7 @@ def build_court():
     return SimpleNamespace(project=project, manager=manager)
 
 
-made_gold, court_world = of_module(build_court)
-
-
-@pytest.fixture
-def world(court_world):
-    return court_world
+made_gold, world = made_once(build_court, "long_lease", name="made_gold")
 
 
 def silver_notes_of(model):
@@ -75,8 +70,7 @@ def trained(world, **options):
         project=world.project, gold=1, actor=world.manager, key="k", silver="published-1",
         **{"iterations": 8, **options},
     )  # fmt: skip
-    work(model.job_id)
-    model.refresh_from_db()
+    worked(model)
     assert Job.objects.get(pk=model.job_id).state == JobState.DONE
     return model
 

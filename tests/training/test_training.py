@@ -26,6 +26,7 @@ from tests.factories import label_of, make_project
 from tests.training.conftest import at_step, page, refused, run_of
 from tests.waiting import wait_for
 from tests.worlds.commands import told
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.queue
 
@@ -135,8 +136,7 @@ def test_a_canceled_training_leaves_no_model_and_starts_again_with_the_same_sett
     manager.post(page("job_retry", job.number))
     model.refresh_from_db()
     assert (model.state, model.losses) == (State.TRAINING, [])
-    work(model.job_id)
-    model.refresh_from_db()
+    worked(model)
     assert (model.state, model.name, len(model.losses)) == (State.READY, "mine", 12)
     assert model.card["sha256"] == trained("whole", iterations=12)[0].card["sha256"]
 

@@ -32,6 +32,7 @@ from tests.training.child_of_language import FORMAT, WEIGHTS
 from tests.training.conftest import content_of, page, refused, run_of
 from tests.worlds.checks import check_page
 from tests.worlds.commands import told
+from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.queue
 
@@ -151,8 +152,7 @@ def test_from_the_form_to_figures_of_each_epoch_and_their_models(world, manager,
     assert manager.post(page("model_train"), form).url == there  # A double click starts one training.
     model = TrainedModel.objects.get()
     assert model.job.queue == Job.Queue.GPU
-    work(model.job_id)
-    model.refresh_from_db()
+    worked(model)
     assert (Job.objects.get().error, model.state, model.params["grouping"]) == ("", State.READY, 2)
     assert not checkpoint_of(model.pk).with_name("epoch-1.zip").exists()  # The worker's copies are gone.
     epochs = model.card["epochs"]

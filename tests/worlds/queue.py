@@ -24,10 +24,12 @@ from django.db.models.functions import Now
 from redis import Redis
 
 from annotations.jobs.registry import JOBS
+from annotations.jobs.runner import run
 from annotations.jobs.services.queue import enqueue
 from annotations.models import Job
+from models_runtime.core import registry
 from tests.factories import make_project
-from tests.jobs.probes.kinds import KINDS
+from tests.jobs.probes.kinds import FAKE, KINDS
 from tests.waiting import MOMENT, crowding, ended, wait_for
 from tests.worlds.gates import Gate
 from tests.worlds.warm import Forked
@@ -98,6 +100,12 @@ def redis_server(settings):
 @pytest.fixture
 def no_redis(settings, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
+
+
+@pytest.fixture
+def long_lease(settings, no_redis):
+    # The heartbeat's connection doesn't see the job in the test's transaction, and would end the lease of a slow test.
+    settings.JOB_LEASE_SECONDS = 3600
 
 
 def can_write():
@@ -190,6 +198,12 @@ def processes(redis_server, transactional_db):
 
 
 @pytest.fixture
+def fake(monkeypatch):
+    """The backend `fake`, which labels every capital letter."""
+    monkeypatch.setitem(registry.BACKENDS, "fake", FAKE)
+
+
+@pytest.fixture
 def probes(monkeypatch):
     """Register the probe kinds in this process."""
     for name, kind in KINDS.items():
@@ -236,3 +250,10 @@ def change(job, **values):
 def end_lease(job):
     """Let the lease of a worker that was killed or frozen run out now, instead of waiting for the clock."""
     Job.objects.filter(pk=job.pk, lease_until__gte=Now()).update(lease_until=Now() - timedelta(seconds=1))
+
+
+def worked(row):
+    """Do a job, or the job of a row, as a worker does. Return the row, read anew."""
+    run(row.pk if isinstance(row, Job) else row.job_id)
+    row.refresh_from_db()
+    return row

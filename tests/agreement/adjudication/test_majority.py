@@ -26,10 +26,8 @@ from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
-from tests.worlds.queue import no_redis
 from tests.worlds.reviewing import gold_of
 
-__all__ = ["no_redis"]
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
 NAME, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 HOSPITAL, DOCTOR = (44, 50, "HOSPITAL"), (44, 50, "DOCTOR")

@@ -13,9 +13,8 @@ from tests import factories as make
 from tests.worlds.commands import answered, printed
 from tests.worlds.pages import made_world, world
 from tests.worlds.programs import Program
-from tests.worlds.queue import no_redis
 
-__all__ = ["made_world", "no_redis", "world"]
+__all__ = ["made_world", "world"]
 
 pytestmark = pytest.mark.django_db
 

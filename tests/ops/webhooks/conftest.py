@@ -16,9 +16,9 @@ from annotations.ops.rules import read_hosts
 from annotations.ops.selectors.webhooks import KINDS
 from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.webhooks import add_webhook
-from tests.worlds.pages import made_world, mia, sign_in, world
+from tests.worlds.pages import world
 
-__all__ = ["made_world", "mia", "sign_in", "world"]
+__all__ = ["world"]
 
 
 @dataclass

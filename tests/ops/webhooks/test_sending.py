@@ -19,9 +19,7 @@ from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.sending import GIVE_UP, TRIES, forget_old, pause_after, send_now, send_waiting
 from annotations.ops.services.webhooks.webhooks import put_in_line, send_again, send_test, switch
 from tests.waiting import HANGS, wait_for
-from tests.worlds.queue import processes, redis_server
 
-__all__ = ["processes", "redis_server"]
 pytestmark = pytest.mark.django_db
 
 

@@ -81,14 +81,6 @@ def test_a_double_click_injects_once_and_an_unfinished_run_is_not_scored(frozen)
         score_of(first, "ann")
 
 
-def test_erasing_a_patient_reaches_errors_and_sets(frozen):
-    run = inject()
-    assert InjectedError.objects.filter(document=frozen.notes[0]).exists()
-    erase_patient(project=frozen.project, patient_id="p1", actor=frozen.mia)
-    assert set(InjectedError.objects.values_list("document__name", flat=True)) == {"case-2"}
-    assert AnnotationSet.objects.filter(author=run.author).count() == 1 and score_of(run, run.author.name)["notes"] == 1
-
-
 def page_of(bench, name, **query):
     args = ["ward"] if name in ("injections", "refinements") else ["ward", bench.row.pk]
     return client_of(bench.mia).get(reverse(name, args=args), query)

@@ -7,12 +7,12 @@ import pytest
 from django.urls import reverse
 
 from annotations.gold.services.making import freeze
-from annotations.jobs.runner import run as work
 from annotations.models import Author, Job, JobState
 from models_runtime.models import Judging
 from tests import factories as make
 from tests.backends.llm.scripted import offered
 from tests.backends.llm.test_judging import verdicts
+from tests.worlds.queue import worked
 
 # The dose is hidden by mistake, the town is readable, and the name is there twice, once readable.
 TEXT = "Mario Rossi, 54 anni, prende 30 mg. Visto a Torino. Mario Rossi torna"
@@ -53,8 +53,7 @@ def asked(client, **options):
     assert ask(client, **options).status_code == 302
     judging = Judging.objects.first()
     assert judging is not None and judging.job_id is not None
-    work(judging.job_id)
-    judging.refresh_from_db()
+    worked(judging)
     job = Job.objects.get(pk=judging.job_id)
     assert (job.state, job.error) == (JobState.DONE, "")
     return judging

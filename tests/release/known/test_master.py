@@ -21,6 +21,7 @@ from annotations.release.services.known import delete_expired_uploads, import_up
 from tests import factories as make
 from tests.release.known.files import CSV, FHIR, SECRETS
 from tests.worlds.checks import check_page
+from tests.worlds.programs import Program
 
 PAGE = "/projects/covid/known/"
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -175,8 +176,21 @@ def test_two_projects_seal_the_same_person_differently(patients):
     assert len(set(KnownPerson.objects.values_list("digest", flat=True))) == 2
 
 
-def test_erasing_a_patient_deletes_the_row_and_waiting_uploads(patients, mia):
-    imported(mia)
-    upload(mia)
-    erase_patient(project=patients.project, patient_id="P-1", actor=patients.mia)
-    assert stored() == ["P-2"] and not KnownUpload.objects.exists()
+KNOWN = "/projects/covid/known"
+
+
+def test_from_the_upload_to_the_values_of_a_patient_by_the_api(patients):
+    program, master = Program(patients.mia), b"patient_id,given,family,birth date\nP-1,Anna,Bianchi,1970-03-12\n"
+    staged = program.upload(f"{KNOWN}/uploads", {"file": SimpleUploadedFile("file.csv", master)})
+    assert staged.status_code == 202
+    work(Job.objects.get(number=staged.json()["job"]["number"]).pk)
+    (upload,) = program.get(f"{KNOWN}/uploads").json()
+    assert (upload["state"], upload["report"]["patients"]) == ("read", 1) and "Bianchi" not in str(upload)
+    imported = program.post(f"{KNOWN}/uploads/{upload['id']}/import").json()
+    assert (imported["added"], imported["changed"]) == (1, 0) and program.get(KNOWN).json()["covered"] == 1
+    (person,) = program.get(f"{KNOWN}/patients").json()["items"]
+    assert person["patient_id"] == "P-1" and "family" in person["fields"] and "Bianchi" not in str(person)
+    values = program.post(f"{KNOWN}/patients/{person['id']}/show").json()["values"]
+    assert values["family"] == ["Bianchi"] and Event.objects.filter(verb=PERSON_SHOWN).exists()
+    assert program.delete(f"{KNOWN}/patients/{person['id']}").status_code == 204
+    assert program.get(KNOWN).json()["patients"] == 0

@@ -1,12 +1,14 @@
-"""Editing the index: merging, splitting, locking, replacing and drawing, each as one event without text."""
+"""Edits of the index by services, on pages and by the API, each as one event without text; and erasures."""
 
 import json
 from datetime import date, timedelta
 
 import pytest
+from django.urls import reverse
 
 from annotations.core.sealing import project_key
-from annotations.models import Event, SurrogateEntity, SurrogateMention
+from annotations.models import Event, SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.rules.surrogates.identifiers import birth_in
 from annotations.release.selectors.surrogates import edited_since, opened
 from annotations.release.services.surrogates import editing
@@ -15,16 +17,17 @@ from annotations.release.services.surrogates.making import surrogates_for
 from annotations.release.services.surrogates.patients import date_offset
 from tests import factories as make
 from tests.release.surrogates.conftest import said, with_mentions
-from tests.worlds.checks import refused
+from tests.worlds.checks import check_page, refused
+from tests.worlds.programs import Program
 
 
 @pytest.fixture
-def made(made):
-    made.one = (made.notes[0].pk, "Adam Wilson")
+def made(made, sign_in):
+    made.one, made.client = (made.notes[0].pk, "Adam Wilson"), sign_in(made.mia)
     return made
 
 
-def entity_of(ward, note, text):
+def entity_of(ward, note=0, text="Adam Wilson"):
     mention = next(one for one in ward.mentions[note].mentions if one.text == text)
     return SurrogateMention.objects.get(document=ward.notes[note], start=mention.start).entity
 
@@ -147,3 +150,168 @@ def test_splitting_makes_somebody_else_of_the_mentions_and_merging_undoes_it(mad
     kept = editing.merge(project=made.project, versions={old.pk: old.version, new.pk: new.version}, actor=made.mia)
     assert kept.pk == old.pk, "it has more mentions"
     assert made.make() == made.found and not SurrogateEntity.objects.filter(pk=new.pk).exists()
+
+
+# Pages
+
+
+def send(ward, row, **data):
+    return ward.client.post(reverse("surrogate_change", args=["ward", row.pk]), {"version": row.version} | data)
+
+
+def page_of(ward, row):
+    return check_page(ward.client.get(reverse("surrogate", args=["ward", row.pk])))
+
+
+def test_the_list_shows_originals_surrogates_and_whose_they_are(made, django_assert_max_num_queries):
+    index = reverse("surrogates", args=["ward"])
+    with django_assert_max_num_queries(20):
+        html = check_page(made.client.get(index))
+    for words in ("Adam Wilson", made.found[made.notes[0].pk, "Adam Wilson"], "P-1", "Springfield", "all patients"):
+        assert words in html
+    html = check_page(made.client.get(f"{index}?kind=staff"))
+    assert "Emily Carter" in html and "Adam Wilson" not in html
+    assert "Adam Wilson" not in made.client.get(f"{index}?state=locked").content.decode()
+    assert made.client.get(f"{index}?kind=nothing").status_code == 404
+    SurrogateEntity.objects.all().delete()
+    html = check_page(made.client.get(index))
+    assert f"{reverse('release_new', args=['ward'])}?policy=surrogate" in html
+    assert 'role="search"' not in html, "there is nothing to search"
+
+
+def test_an_entity_with_its_mentions_counts_as_reading_the_notes(made):
+    html = page_of(made, entity_of(made))
+    for words in ("is well.", "came back", "Adam Wilson", made.found[made.notes[1].pk, "Wilson"]):
+        assert words in html
+    read = Event.objects.filter(verb="note.read", data={"what": "surrogates"})
+    assert {event.document_id for event in read} == {note.pk for note in made.notes[:2]}
+
+
+def test_replacing_drawing_undoing_and_locking(made):
+    row = entity_of(made)
+    response = send(made, row, act="replace", text="Emily Carter")
+    assert response.status_code == 422 and 'value="Emily Carter"' in check_page(response)
+    assert send(made, row, act="explode").status_code == 422
+    for act, shown in (("replace", True), ("draw", False), ("restore", True)):
+        before = entity_of(made)
+        assert send(made, before, act=act, text="Gregory Fletcher").status_code == 302
+        assert ("Gregory Fletcher" in page_of(made, row)) is shown
+        assert send(made, before, act=act, text="Nora Sandoval").status_code == 422, "another editor was first"
+    assert send(made, entity_of(made), act="lock").status_code == 302
+    html = page_of(made, row)
+    assert "Unlock" in html and "Draw another" not in html
+    assert send(made, entity_of(made), act="unlock").status_code == 302
+    SurrogateEntity.objects.filter(pk=row.pk).delete()
+    assert send(made, row, act="draw").status_code == 404
+
+
+def test_splitting_and_merging(made):
+    row, merge = entity_of(made), reverse("surrogates_merge", args=["ward"])
+    mention = SurrogateMention.objects.get(document=made.notes[1], start=0)
+    response = send(made, row, act="split", mention=[mention.pk])
+    new = SurrogateEntity.objects.get(pk=int(response.url.rstrip("/").rpartition("/")[2]))
+    assert new != row and new.mentions.get() == mention
+    chosen = [f"{one.pk}-{one.version}" for one in (new, entity_of(made))]
+    response = made.client.post(merge, {"entity": chosen})
+    assert response.url == reverse("surrogate", args=["ward", row.pk]) and entity_of(made).mentions.count() == 3
+    response = made.client.post(f"{merge}?kind=name", {"entity": [chosen[0], "x"]})
+    assert response.url == f"{reverse('surrogates', args=['ward'])}?kind=name", "too few entities; the filter stays"
+
+
+def test_searching_for_an_original_or_a_surrogate(made):
+    index = reverse("surrogates", args=["ward"])
+    surrogate = made.found[made.notes[0].pk, "Dr. Emily Carter"].removeprefix("Dr. ")
+    names = dict.fromkeys(["wilson", "ADAM wilson", "Wilson Adam"], "Adam Wilson")
+    others = {text: text for text in ("4711-22", "Springfield")} | {surrogate.upper(): "Emily Carter", "Nobody": "No "}
+    for words, found in (names | others).items():
+        html = check_page(made.client.post(index, {"text": words}))
+        assert found in html and ("Carter" in html) == (found == "Emily Carter")
+        assert ("Adam Wilson" in html) == (found == "Adam Wilson")
+    assert made.client.post(index, {"text": ""}).status_code == 422
+
+
+# Erasing a patient or a note takes what only they said from the index.
+
+
+def forms(ward):
+    key = project_key(ward.project)
+    return {form for row in SurrogateEntity.objects.filter(project=ward.project) for form in opened(key, row).forms}
+
+
+@pytest.mark.both_databases
+def test_words_whose_label_changed_are_erased_too(made):
+    """The entity that had them first is shared by all patients, and no mention leads from the note to it."""
+    SurrogateEntity.objects.all().delete()
+    texts = (("P-1", "Seen by Dr. Zelda Quux."), ("P-2", "Dr. Zelda Quux"), ("P-1", "Quux again, of Zwolle."))
+    about = {"project": made.project, "language": "en"}
+    notes = [make.make_note(**about, text=text, patient_id=patient) for patient, text in texts]
+
+    def release(*labeled):
+        mentions = [with_mentions(note, *some) for note, some in zip(notes, labeled, strict=True)]
+        surrogates_for(project=made.project, notes=mentions)
+
+    doctor = ("Dr. Zelda Quux", "staff")
+    release([doctor], [doctor], [("Quux", "staff"), ("Zwolle", "hospital")])
+    release([doctor], [doctor], [("Quux", "name"), ("Zwolle", "city")])
+    assert {"Quux", "Zwolle"} <= forms(made)
+    erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
+    assert forms(made) == {"Dr. Zelda Quux"}
+
+
+@pytest.mark.both_databases
+def test_deleting_one_note_of_a_patient(made):
+    delete_note(project=made.project, note=made.notes[0].pk, actor=made.mia)
+    assert forms(made) == {"Wilson", "Dr. Carter", "4711-22", "Betty Wilson", "Dr. Emily Carter", "9918-31"}
+
+
+@pytest.mark.both_databases
+def test_erasing_patients(made):
+    other = make.make_project("other")
+    note = make.make_note(other, "Adam Wilson", "n", patient_id="P-1")
+    surrogates_for(project=other, notes=[with_mentions(note, ("Adam Wilson", "name"))])
+    keys = SurrogateKey.objects.count()
+    erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
+    own = SurrogateEntity.objects.filter(project=made.project)
+    assert forms(made) == {"Betty Wilson", "Dr. Emily Carter", "9918-31"}, "“Dr. Carter” was only P-1's"
+    mentions = SurrogateMention.objects.filter(entity__project=made.project)
+    assert set(mentions.values_list("document_id", flat=True)) == {made.notes[2].pk}
+    assert SurrogateKey.objects.count() < keys and not own.filter(mentions=None).exists()
+    # What others say keeps its surrogate.
+    rest, last = made.mentions[2:], made.notes[2].pk
+    kept = {key: text for key, text in made.found.items() if key[0] == last}
+    assert said(rest, surrogates_for(project=made.project, notes=rest)) == kept
+    erase_patient(project=made.project, patient_id="P-2", actor=made.mia)
+    assert not own.exists() and SurrogateEntity.objects.filter(project=other).count() == 1
+
+
+# The API
+
+
+INDEX = "/projects/ward/surrogates"
+
+
+def test_edits_of_an_entity(made):
+    program, row = Program(made.mia), entity_of(made)
+    listed = {one["id"]: (one["mentions"], one["whose"]) for one in program.get(INDEX).json()["items"]}
+    assert listed[row.pk] == (3, "P-1") and len(listed) == SurrogateEntity.objects.count()
+    (adam,) = program.post(f"{INDEX}/search", {"text": "Adam Wilson"}).json()
+    one = f"{INDEX}/{adam['id']}"
+    etag = program.get(one).headers["ETag"]
+    assert program.post(f"{one}/change", {"act": "lock"}).status_code == 428
+    locked = program.post(f"{one}/change", {"act": "lock"}, if_match=etag)
+    assert locked.json()["locked"]
+    assert program.post(f"{one}/change", {"act": "unlock"}, if_match=etag).status_code == 412
+    program.post(f"{one}/change", {"act": "unlock"}, if_match=locked.headers["ETag"])
+    replaced = program.post(f"{one}/change", {"act": "replace", "text": "Carl Fonts"}, if_match="*").json()
+    assert (replaced["forms"][0]["surrogate"], replaced["edited_by"]) == ("Carl Fonts", "mia")
+    wrong = program.post(f"{one}/change", {"act": "replace", "text": "Adam Wilson"}, if_match="*")
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (422, "text")
+
+    mentions = program.get(f"{one}/mentions").json()["items"]
+    text = made.notes[0].text
+    assert (mentions[0]["start"], mentions[0]["marked"]) == (text.index("Adam"), "Adam Wilson") and len(mentions) == 3
+    new = program.post(f"{one}/split", {"mentions": [mentions[2]["id"]]}, if_match="*").json()
+    assert new["id"] != adam["id"] and new["mentions"] == 1
+    both = [{"entity": row["id"], "version": row["version"]} for row in (program.get(one).json(), new)]
+    assert program.post(f"{INDEX}/merge", {"entities": both}).json()["mentions"] == 3
+    assert program.get(f"{INDEX}?state=edited").json()["items"][0]["mentions"] == 3

@@ -14,6 +14,7 @@ from models_runtime.core import registry
 from models_runtime.refining.jobs.model_scores import compare, store
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.queue import worked
 from tests.worlds.released import make_release
 
 RULES = {
@@ -88,9 +89,7 @@ def test_the_page_of_a_release_starts_the_comparison_and_shows_it(released, mana
     assert "Compare a model on originals and surrogates" in check_page(manager.get(page))
     _html, address = start(manager)
     assert start(manager)[1] == address, "a double click starts one job"
-    job = Job.objects.get()
-    run_job(job.pk)
-    job.refresh_from_db()
+    job = worked(Job.objects.get())
     assert (job.state, job.result["release"], job.result["original"]) == (JobState.DONE, 1, 1.0)
     assert "0.67" in check_page(manager.get(address))
     html = check_page(manager.get(page))

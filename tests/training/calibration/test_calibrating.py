@@ -10,24 +10,20 @@ from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Event, GoldVersionNote, Job, JobState, Span
-from models_runtime.core import registry
 from models_runtime.models import Calibration, Run
 from models_runtime.runs import jobs
 from models_runtime.runs.services import runs
 from models_runtime.training.events import CALIBRATED, CALIBRATION_WITHDRAWN
 from models_runtime.training.jobs import calibration as calibrating
 from tests import factories as make
-from tests.jobs.probes.kinds import FAKE
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
+from tests.worlds.queue import worked
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake", "no_redis"),
+]  # fmt: skip
 NOTES = 30
-
-
-@pytest.fixture(autouse=True)
-def fake(monkeypatch, no_redis):
-    monkeypatch.setitem(registry.BACKENDS, "fake", FAKE)
 
 
 @pytest.fixture
@@ -116,8 +112,7 @@ def test_a_run_in_progress_keeps_its_calibration(project, version, monkeypatch):
         work(run.job_id)
     calibrated()
     Job.objects.filter(pk=run.job_id).update(state=JobState.QUEUED)
-    work(run.job_id)
-    run.refresh_from_db()
+    worked(run)
     assert run.calibration is None and raw_spans(run) == 60
 
 

@@ -1,5 +1,0 @@
-"""What the tests of this feature share with others."""
-
-from tests.worlds.pages import made_world, sign_in, world
-
-__all__ = ["made_world", "sign_in", "world"]
