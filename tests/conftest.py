@@ -67,8 +67,9 @@ def pytest_unconfigure() -> None:
 # Fixtures of tests that use a database. Tests of the running app start their own.
 TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live", "start", "running", "web_server"}
 BROWSER = {"browser", "journey"}
-# Marks of tests that run processes.
+# Marks of tests that run processes, and folders whose tests with a database do so.
 RUNNING = {"queue", "product"}
+QUEUES = {"jobs", "refining", "runs", "training"}
 # Marks of tests that run on PostgreSQL in `make test`. Tests with threads do so without a mark.
 SECOND = {"both_databases", "postgresql"}
 # The parts of a run. The second ones use PostgreSQL; `make test` runs only what is marked there, as one part.
@@ -179,7 +180,7 @@ def _parts_of(item: pytest.Item, nightly: bool) -> set[str]:
     if not _touches_database(item, marks):
         return {"plain"}
     folders = item.path.relative_to(HERE).parts
-    kind = "-running" if marks & RUNNING else ""
+    kind = "-running" if marks & RUNNING or folders[0] in QUEUES else ""
     # Playwright's event loop stays in the thread, where other tests could not run one of their own.
     kind = "-browser" if BROWSER & set(folders) or "playwright" in _fixtures(item) else kind
     rest = "-rest" if kind in REST and folders[0] >= REST[kind] else ""

@@ -13,7 +13,7 @@ from annotations.models import JobState
 from tests.waiting import crowding, wait_for
 from tests.worlds.queue import change, end_lease
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.jobs.probes.handlers import results
 from tests.waiting import HANGS, wait_for
 from tests.worlds.queue import wait_for_state
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 NOW = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -21,7 +21,7 @@ from tests.waiting import HANGS, MOMENT, ended, wait_for
 from tests.worlds.gates import Gate
 from tests.worlds.queue import end_lease, state_of, wait_for_state
 
-pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 TOTAL = 60
 NAP = 0.03
 

@@ -18,7 +18,7 @@ from tests.factories import make_project
 from tests.jobs.probes.handlers import results
 from tests.worlds.queue import change, end_lease
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def undone(job):

@@ -21,7 +21,7 @@ from tests.runs.test_shares import idle
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

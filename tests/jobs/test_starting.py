@@ -20,7 +20,7 @@ from tests.exchange.brat_files import stage
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_redis", "probes")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_redis", "probes")]
 JOBS, IMPORTS = "/projects/covid/jobs/", "/projects/covid/import/"
 
 

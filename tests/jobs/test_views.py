@@ -22,7 +22,7 @@ from tests.worlds.commands import answered, printed
 from tests.worlds.pages import signed_in as client_of
 from tests.worlds.queue import change
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db, pytest.mark.usefixtures("probes", "no_redis")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("probes", "no_redis")]
 
 
 def build_world():

@@ -12,7 +12,7 @@ from models_runtime.refining.services.refining import start_refinement
 from tests import factories as make
 from tests.refining.conftest import inject, note_of, refine, score_of, spans_of
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def test_a_run_that_marks_too_much(ward):

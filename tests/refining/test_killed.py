@@ -26,7 +26,7 @@ from tests.waiting import HANGS, wait_for
 from tests.worlds.killing import DECIDED, STORED_AGENT, STORED_SINGLE, VARIABLE, Kills
 from tests.worlds.queue import wait_for_state
 
-pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 
 
 class Single:

@@ -15,7 +15,6 @@ from models_runtime.refining.services.clients import TOOLS, call
 from models_runtime.refining.services.refining import start_refinement
 from tests import factories as make
 
-pytestmark = [pytest.mark.queue]
 SECRET = "Segreto Rossetti"
 WATCHED = ("open", "os.", "shutil.", "socket.", "subprocess.", "urllib.", "ctypes.", "http.", "ftplib.", "import")
 _watching: list[tuple[str, str]] | None = None

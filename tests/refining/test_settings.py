@@ -16,8 +16,6 @@ from tests.refining.test_by_model import honest, reviewer
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue]
-
 
 @pytest.fixture
 def client(client, ward, settings):

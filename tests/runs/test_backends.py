@@ -20,7 +20,7 @@ from tests import factories as make
 from tests.runs.conftest import command
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

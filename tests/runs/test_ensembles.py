@@ -19,7 +19,7 @@ from tests import factories as make
 from tests.release.known.files import CSV
 from tests.runs.conftest import finished
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 TEXT = "Mario Rossi, visto a Torino"

@@ -28,7 +28,7 @@ from tests.backends.made_flair import word_tagger
 from tests.backends.made_gliner import made_gliner, steady_gliner
 from tests.backends.made_weights import lookup_tagger
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "Anna Maria Bianchi, di Rovigo.\n"
 TAG_OF = {"Mario": "B-PER", "Rossi": "E-PER", "Roma": "S-LOC", "Luca": "I-PER", "##a": "O"}
 NOTES = 26

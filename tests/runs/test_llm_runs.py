@@ -10,15 +10,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
-from django.utils import timezone
 
-from annotations.models import AnnotationSet, Document, Event, Job, JobState, Share, Span
+from annotations.models import AnnotationSet, Document, Event, Job, JobState, Span
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.state import review_state
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import llm as server_capacity
-from models_runtime.core.llm import KeptAnswers
 from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, RunItemState, ServerCapacity
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
@@ -30,7 +28,7 @@ from tests.waiting import HANGS
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino."
 
 
@@ -306,27 +304,6 @@ def test_each_label_is_asked_about_by_itself(by_label, manager, project, server)
     messages = {label_of(body): body["messages"][0]["content"] for body in server.requests}
     assert [label for label, message in messages.items() if "Only ages in years." in message] == ["AGE"]
     assert not any("Changed." in message for message in messages.values())
-
-
-def test_a_killed_worker_s_successor_asks_nothing_twice(by_label, server, monkeypatch):
-    """The worker is killed after the fifth answer, in the middle of a note."""
-    kept = KeptAnswers.keep
-
-    def until_killed(self, key, text, found):
-        kept(self, key, text, found)
-        if LlmAnswer.objects.count() == 5:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(KeptAnswers, "keep", until_killed)
-    with pytest.raises(KeyboardInterrupt):
-        finished(by_label)
-    # A killed process leaves no connection behind.
-    connection.close()
-    assert (len(server.requests), AnnotationSet.objects.filter(author=by_label.author).count()) == (5, 1)
-    Job.objects.update(state="queued", lease_until=None)
-    Share.objects.update(lease_until=timezone.now())
-    ServerCapacity.objects.update(seats={})
-    assert finished(by_label).state == JobState.DONE and questions(server) == QUESTIONS
 
 
 def test_the_command_and_the_api(project, server):

@@ -21,7 +21,7 @@ from annotations.review.services.log import Act
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, review_together, start_ensemble
 from tests import factories as make
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 TEXT = "Mario Rossi, visto a Torino"
 MARIO, ROSSI, WHOLE, TORINO = (0, 5), (6, 11), (0, 11), (21, 27)

@@ -18,7 +18,7 @@ from tests.backends.llm.scripted import Reply, entities, note_of, offered
 from tests.runs.conftest import asked, finished
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 # What the model makes of each note: the first two are the worked examples of deleted diagnoses.
 NOTES = {

@@ -20,7 +20,7 @@ from tests.runs.conftest import project_of
 from tests.waiting import wait_for
 from tests.worlds.queue import end_lease, state_of, wait_for_state
 
-pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 250
 # Until a test has acted, no worker gets further than to this note.
 HALF = NOTES // 2

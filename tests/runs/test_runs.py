@@ -23,7 +23,7 @@ from tests.runs.conftest import finished, project_of
 from tests.worlds.fake_backend import FakeBackend
 from tests.worlds.killing import Killed
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake")]
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from models_runtime.runs.services import runs
 from tests.runs.conftest import project_of
 from tests.waiting import HANGS, wait_for
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 NOTES = 12
 
 

@@ -16,7 +16,6 @@ from tests.worlds.programs import Program
 
 __all__ = ["made_gold", "made_model", "manager", "model", "world"]
 
-pytestmark = pytest.mark.queue
 UNSURE = "Visita a Como con Gianni Verdi il 3 maggio a Lodi. Dott Bruni, Anna.\n"
 LOW = {"wanted": ThresholdGoal(threshold=0.002)}
 

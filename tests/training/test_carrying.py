@@ -22,7 +22,6 @@ from tests.training.conftest import build_world, content_of, made_notes, page, r
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.queue
 COMMENT = b"deidreview calibrations 1 "
 LEAST = "models_runtime.training.rules.curves.LEAST"
 

@@ -37,9 +37,6 @@ from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.queue
-
-
 MODELS = "/projects/ward/models"
 
 

@@ -25,8 +25,6 @@ from tests.worlds.checks import check_page
 from tests.worlds.commands import told
 from tests.worlds.queue import worked
 
-pytestmark = pytest.mark.queue
-
 
 def clinic_of(manager, slug="clinic", count=12):
     """Another project with gold in English, of six patients."""

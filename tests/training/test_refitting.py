@@ -32,8 +32,6 @@ from tests.worlds.commands import printed, told
 from tests.worlds.killing import Killed
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.queue
-
 SHARES = {"train": 60, "dev": 20, "test": 20}
 
 

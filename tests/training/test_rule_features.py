@@ -2,8 +2,6 @@
 
 import io
 
-import pytest
-
 from annotations.models import LabelSet
 from models_runtime.core.model_files import load_model
 from models_runtime.models import Refinement, Run, TrainedModel, TrainedModelState
@@ -16,7 +14,6 @@ from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.queue
 SAID = "The rules vote, and their tags are features of with. An error of the rules can have several votes."
 
 

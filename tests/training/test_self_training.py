@@ -28,7 +28,6 @@ from tests.training.conftest import build_world, made_notes, page, resumed, run_
 from tests.worlds.killing import Killed
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.queue
 LOW = {"wanted": ThresholdGoal(threshold=0.05)}
 
 

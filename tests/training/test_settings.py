@@ -30,9 +30,6 @@ from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
 from tests.worlds.queue import worked
 
-pytestmark = pytest.mark.queue
-
-
 RATE = Setting("rate", "Learning rate", "number", least=0.0001, most=1)
 BATCH = Setting("batch", "Notes in a batch", "whole", least=1, most=64, help="More notes need more memory.")
 DECODING = Setting("decoding", "Decoding", "choice", choices={"crf": "best path", "argmax": "best tag"})

@@ -23,7 +23,6 @@ from tests.worlds.pages import signed_in
 from tests.worlds.programs import Program
 from tests.worlds.queue import worked
 
-pytestmark = pytest.mark.queue
 GOLD = 10
 
 

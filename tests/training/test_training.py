@@ -28,8 +28,6 @@ from tests.waiting import wait_for
 from tests.worlds.commands import told
 from tests.worlds.queue import worked
 
-pytestmark = pytest.mark.queue
-
 State = TrainedModelState
 
 

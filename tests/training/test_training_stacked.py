@@ -31,7 +31,6 @@ pytest.importorskip("torch")
 bilstm = pytest.importorskip("models_runtime.backends.bilstm_crf.model")
 characters = pytest.importorskip("models_runtime.backends.characters")
 
-pytestmark = pytest.mark.queue
 
 State = TrainedModelState
 

@@ -34,9 +34,6 @@ from tests.worlds.checks import check_page
 from tests.worlds.commands import told
 from tests.worlds.queue import worked
 
-pytestmark = pytest.mark.queue
-
-
 State = TrainedModelState
 # Where it computed, and with how much memory.
 DEVICE = re.compile(r"CPU\s+\(no\s+GPU\s+available\),\s+peak\s+memory\s+[\d.]+\s[MG]B")

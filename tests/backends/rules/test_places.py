@@ -32,8 +32,6 @@ TOWNS = [
     "Marlow, {ZIP|SL7 9QX}", "viaggio negli {COUNTRY|USA}",
 ]  # fmt: skip
 NO_TOWNS = [
-    "Mujer procedente de {COUNTRY|Marruecos} ({CITY|Nador}), sana", "vive en la pedanía de {CITY|La Alberca}",
-    "Informe\n{CITY|Bembibre} ({CITY|León}), natural de {CITY|Oviedo}",
     "Como antecedentes, HTA", "Massa di 3 cm",  # everyday words that are towns
     "per via orale, per via EV",  # a route of administration
     "vía intravenosa cada 8 h", "5 mg c/8h", "consulta c/o ambulatorio", "il corso della malattia",

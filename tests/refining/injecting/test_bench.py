@@ -20,8 +20,6 @@ from tests.refining.injecting.rejected import CLUBS, DRUGS, errors_of
 from tests.worlds.pages import signed_in as client_of
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue]
-
 
 def spans_of(author):
     rows = Span.objects.filter(annotation_set__author__name=author)

@@ -14,7 +14,7 @@ from tests.refining.judging.test_rules import said
 from tests.refining.judging.world import asked, honest, judged_project, ward
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.waiting import wait_for
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino"
 ROSSI, AGE, DOSE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 31, "AGE"), (44, 50, "CITY")
 

@@ -15,7 +15,7 @@ from tests.backends.llm.scripted import note_of
 from tests.refining.judging.world import AGAIN, AGE, CITY, ROSSI, asked, honest, judged_project, ward
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 REWRITTEN = "[PATIENT], [AGE] years, prende 30 mg. Visto a Torino. [PATIENT] torna 0."
 CHANGED = "Il paziente [PATIENT] ha [AGE] anni."
 

@@ -15,7 +15,7 @@ from tests.refining.judging.world import ask, asked, honest, judged_project, war
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 MIRANDA = "miranda-2025"
 
 

@@ -19,7 +19,7 @@ from tests.backends.llm.test_judging import verdicts
 from tests.waiting import HANGS, wait_for
 from tests.worlds.queue import end_lease, wait_for_state
 
-pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 6
 FIRST, LAST = "note 0", f"note {NOTES - 1}"
 KEPT = NOTES - 2

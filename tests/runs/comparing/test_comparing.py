@@ -26,7 +26,7 @@ from tests.worlds.commands import answered, printed
 from tests.worlds.programs import Program
 from tests.worlds.strategies import make_ward
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 ROSSI, AGE, DATE, CITY, DOCTOR = (
     (0, 11, "PATIENT"), (13, 15, "AGE"), (31, 41, "DATE"), (44, 50, "CITY"), (61, 68, "DOCTOR"),

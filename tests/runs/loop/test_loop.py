@@ -19,8 +19,6 @@ from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.reviewing import review
 
-pytestmark = pytest.mark.queue
-
 
 def page(name, *arguments):
     return reverse(name, args=["ward", *arguments])

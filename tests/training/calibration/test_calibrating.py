@@ -21,7 +21,7 @@ from tests.worlds.commands import printed, told
 from tests.worlds.queue import worked
 
 pytestmark = [
-    pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake", "no_redis"),
+    pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake", "no_redis"),
 ]  # fmt: skip
 NOTES = 30
 
