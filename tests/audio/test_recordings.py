@@ -6,7 +6,7 @@ import sys
 import tracemalloc
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from annotations.audio.rules.intervals import Interval
 from annotations.audio.rules.sound import facts_of, peaks_of, write_muted
@@ -36,6 +36,7 @@ from models_runtime.models import Run
 from tests.audio.conftest import SAID, store
 from tests.audio.tiny_whisper import write_tiny_whisper
 from tests.factories import make_project
+from tests.worlds.commands import told
 from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.django_db
@@ -240,12 +241,6 @@ def test_a_missing_folder_of_weights_ends_the_job_with_a_sentence(speech):
     assert "none" in job.error
 
 
-def called(name, *args):
-    out = io.StringIO()
-    call_command(name, *args, "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
 def files_of(tmp_path, speech):
     audio, words = tmp_path / "anna-rossi.wav", tmp_path / "words.json"
     audio.write_bytes(speech.file().getvalue())
@@ -259,9 +254,9 @@ def test_the_commands_from_a_file_to_a_muted_copy(tmp_path, speech):
 
     project = create_project(name="Ward", slug="ward", label_set_key="i2b2-2014")
     audio, words = files_of(tmp_path, speech)
-    assert called("import_audio", "ward", audio, "--words", words)["words"] == 9
+    assert told("import_audio", "ward", audio, "--words", words)["words"] == 9
     out = tmp_path / "out"
-    result = called("deid_audio", "ward", audio, "--margin", "100", "--out", str(out))
+    result = told("deid_audio", "ward", audio, "--margin", "100", "--out", str(out))
     assert Document.objects.filter(project=project).count() == 1
     assert set(result) == {"files", "muted", "muted_seconds", "gaps", "intervals"}
     assert result["muted"] == len(result["intervals"]) > 0
@@ -281,12 +276,12 @@ def test_the_commands_from_a_file_to_a_muted_copy(tmp_path, speech):
     assert "saw the patient" in text
     assert json.loads((out / "recording.intervals.json").read_text())["voice"] == "kept"
     # The same recording, words and backend are not read twice.
-    again = called("deid_audio", "ward", audio, "--words", words, "--margin", "100", "--out", str(tmp_path / "again"))
+    again = told("deid_audio", "ward", audio, "--words", words, "--margin", "100", "--out", str(tmp_path / "again"))
     assert again == result
     assert Run.objects.count() == 1
     (tmp_path / "words.json").write_text('[{"word": "hi"}]')
     with pytest.raises(CommandError, match="other words"):
-        called("deid_audio", "ward", audio, "--words", words, "--out", str(tmp_path / "third"))
+        told("deid_audio", "ward", audio, "--words", words, "--out", str(tmp_path / "third"))
 
 
 def test_ten_times_the_length_takes_no_more_memory(tmp_path):

@@ -1,6 +1,5 @@
 """A project with a feed: invented notes in a folder, the rules as its run, and the policy `mask`."""
 
-import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from annotations.models import AnnotationSet, Author, Document, Project
@@ -21,6 +19,7 @@ from models_runtime.feeds.rules import folders
 from models_runtime.models import Feed, FeedNote
 from tests import factories as make
 from tests.held import fresh
+from tests.worlds.commands import answered, told
 
 LETTERS = {
     "a.txt": "Patient Adam Wilson called from 555-201-8834 on 03/14/2019.\n",
@@ -55,10 +54,7 @@ class FeedWorld:
         return Feed.objects.get(name="letters")
 
     def command(self, act: str, *words: str) -> dict[str, Any]:
-        out = io.StringIO()
-        call_command("feed", act, "ward", *words, "--json", stdout=out)
-        found: dict[str, Any] = json.loads(out.getvalue())
-        return found
+        return told("feed", act, "ward", *words)
 
     def run(self) -> dict[str, Any]:
         return self.command("run", "letters", "--once")
@@ -86,14 +82,9 @@ class FeedWorld:
 
     def verified(self, folder: str) -> bool:
         """Whether the files of a part fit its certificate, by the command that a recipient uses."""
-        out, path = io.StringIO(), self.target / folder
-        try:
-            words = [str(path / "certificate.json"), "--release", str(path), "--json"]
-            call_command("verify_certificate", *words, stdout=out)
-        except CommandError:
-            print(out.getvalue())
-            return False
-        return bool(json.loads(out.getvalue())["verified"])
+        path = self.target / folder
+        found = answered("verify_certificate", path / "certificate.json", "--release", path)
+        return isinstance(found, dict) and found["verified"]
 
     def delivered(self) -> dict[str, str]:
         found = sorted(self.target.rglob("note-*.txt"))

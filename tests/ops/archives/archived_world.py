@@ -7,7 +7,6 @@ import uuid
 import zipfile
 from types import SimpleNamespace
 
-from django.core.management import call_command
 from django.utils import timezone
 
 from annotations import models
@@ -214,9 +213,3 @@ def zipped(files) -> bytes:
         for name, data in files:
             written.writestr(name, data)
     return target.getvalue()
-
-
-def command(name: str, *args: object, **options: object) -> dict:
-    out = io.StringIO()
-    call_command(name, *map(str, args), "--json", stdout=out, **options)
-    return json.loads(out.getvalue())

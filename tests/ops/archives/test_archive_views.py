@@ -1,10 +1,9 @@
 """Pages of project archives: exporting one, and importing one with its people confirmed."""
 
 import io
-import json
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations import models
@@ -18,6 +17,7 @@ from annotations.projects.services.projects import archive_project, restore_proj
 from tests import factories as make
 from tests.ops.archives.archived_world import archive_of, changed, files_of, full_project, zipped
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed, told
 from tests.worlds.pages import mia, sign_in
 from tests.worlds.programs import Program
 
@@ -161,19 +161,13 @@ def test_a_failed_or_refused_import_leaves_nothing(world, mia):
 # Archives as a format of the commands for exports and imports, and on the page for imports
 
 
-def called(*words: object) -> str:
-    out = io.StringIO()
-    call_command(*map(str, words), stdout=out)
-    return out.getvalue()
-
-
 def test_a_project_moves_with_archive_as_the_format(tmp_path, sign_in):
     world = full_project()
     out = tmp_path / "covid.zip"
-    assert called("export_documents", "covid", out, "--format", "archive").startswith(f"file: {out}\n")
-    assert "project: copy\n" in called("import_documents", "copy", out)
-    told = json.loads(called("import_documents", "second", out, "--format", "archive", "--json"))
-    assert (told["project"], Project.objects.filter(slug__in=["copy", "second"]).count()) == ("second", 2)
+    assert printed("export_documents", "covid", out, "--format", "archive").startswith(f"file: {out}\n")
+    assert "project: copy\n" in printed("import_documents", "copy", out)
+    moved = told("import_documents", "second", out, "--format", "archive")
+    assert (moved["project"], Project.objects.filter(slug__in=["copy", "second"]).count()) == ("second", 2)
     export = ("export_documents", "covid", tmp_path / "x.zip", "--format")
     for words, message in (
         (("import_documents", "covid", out), "“covid” already exists"),
@@ -182,7 +176,7 @@ def test_a_project_moves_with_archive_as_the_format(tmp_path, sign_in):
         ((*export, "brat"), "which annotations to export"),
     ):
         with pytest.raises(CommandError, match=message):
-            called(*words)
+            printed(*words)
     assert not Project.objects.filter(slug="third").exists()
     # The page for imports says where archives are imported.
     form = {"do": "files", "format": "auto", "annotations": "none", "files": out.open("rb")}

@@ -30,7 +30,8 @@ from annotations.review.services.finishing import finish_review
 from annotations.scores.services.scoring import score, score_request
 from annotations.text.attributes import AttributeDef
 from tests import factories as make
-from tests.ops.archives.archived_world import PATIENT, archive_of, command, files_of, full_project, rows_of
+from tests.ops.archives.archived_world import PATIENT, archive_of, files_of, full_project, rows_of
+from tests.worlds.commands import told
 
 # Parts of a score that hold primary keys or names of the instance.
 IDS = {"author_id", "project"}
@@ -52,15 +53,15 @@ def without_manifest(archive):
 @pytest.mark.both_databases
 def test_on_another_instance_the_archive_is_byte_identical(world, tmp_path):
     file, second = tmp_path / "one.zip", tmp_path / "two.zip"
-    written = command("export_archive", "covid", file)
+    written = told("export_archive", "covid", file)
     shares = shares_of(world.project)
     call_command("flush", interactive=False, verbosity=0)
     # Other rows come first, so that no primary key is the same by chance.
     other_rows()
-    found = command("import_archive", file)
+    found = told("import_archive", file)
     assert (found["people"], found["accounts"]) == (6, 6)
     assert (found["project"], found["notes"]) == ("covid", written["notes"])
-    command("export_archive", "covid", second)
+    told("export_archive", "covid", second)
     one, two = file.read_bytes(), second.read_bytes()
     manifests = [json.loads(files_of(archive)["manifest.json"]) for archive in (one, two)]
     assert without_manifest(one) == without_manifest(two)
@@ -101,7 +102,7 @@ def open_in(note):
 
 def test_people_of_an_archive_are_marked_and_nobody_becomes_a_member(world, tmp_path):
     file = tmp_path / "one.zip"
-    command("export_archive", "covid", file)
+    told("export_archive", "covid", file)
     assert file.stat().st_mode & 0o077 == 0, "it contains notes"
     for words, message in (
         (("import_archive", file), "already exists"),
@@ -109,11 +110,11 @@ def test_people_of_an_archive_are_marked_and_nobody_becomes_a_member(world, tmp_
         (("export_archive", "covid", tmp_path / "folder"), "zip"),
     ):
         with pytest.raises(CommandError, match=message):
-            command(*words)
+            told(*words)
     assert [each.name for each in tmp_path.iterdir()] == ["one.zip"]
     call_command("flush", interactive=False, verbosity=0)
     mia, anna = make.make_user("MIA", is_staff=True), make.make_user("anna")
-    command("import_archive", file, "--as", "moved", "--by", "MIA")
+    told("import_archive", file, "--as", "moved", "--by", "MIA")
     moved = models.Project.objects.get(slug="moved")
     assert dict(moved.memberships.values_list("user__username", "role")) == {"MIA": "manager"}
     marked = models.User.objects.exclude(pk__in=[mia.pk, anna.pk])
