@@ -1,10 +1,10 @@
 """Invented notes for training, and damaged copies of models."""
 
 import random
-import zipfile
 from itertools import cycle
 
 from annotations.text.spans import Span
+from tests.zips import unzipped, zipped
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]
 PLACES = ["Madrid", "León", "Torino", "Bari", "Burgos"]
@@ -50,13 +50,8 @@ def moved_notes(count):
 
 def damaged(path, made, **members):
     """A copy of a model file with other content for some members. Empty content: without the member."""
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(made, "w") as copy:
-        content = {name: archive.read(name) for name in archive.namelist()} | {
-            name.replace("__", "."): b for name, b in members.items()
-        }
-        for name, value in content.items():
-            if value:
-                copy.writestr(name, value)
+    content = unzipped(path) | {name.replace("__", "."): value for name, value in members.items()}
+    made.write_bytes(zipped({name: value for name, value in content.items() if value}))
     return made
 
 

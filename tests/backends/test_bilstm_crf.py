@@ -4,7 +4,6 @@ import gzip
 import json
 import pickle
 import struct
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,6 +39,7 @@ from models_runtime.backends.rule_tags import rules_for
 from tests.backends import made_vectors
 from tests.backends.contract import BackendContract
 from tests.backends.made import damaged, joined, made_notes, moved_notes
+from tests.zips import unzipped
 
 pytestmark = pytest.mark.usefixtures("small_networks")
 # Epochs of the character language model.
@@ -78,8 +78,7 @@ def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_read_bac
     assert [step.adapting for step in steps] == [True, True, False], "it ends early on request"
     losses = [step.loss for step in steps if step.adapting]
     assert losses == sorted(losses, reverse=True)
-    with zipfile.ZipFile(tmp_path / "model.zip") as archive:
-        content = archive.read(WEIGHTS)
+    content = unzipped(tmp_path / "model.zip")[WEIGHTS]
     tensors = load(content)
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
     assert len(header) == 1, "safetensors writes several entries in random order, so the file would not be repeatable"
@@ -276,8 +275,7 @@ def test_a_second_training_keeps_labels_words_and_embeddings_of_the_first(tmp_pa
 
 
 def test_damaged_models_are_refused(tmp_path, hardly_trained):
-    with zipfile.ZipFile(hardly_trained) as archive:
-        card = json.loads(archive.read("card.json"))
+    card = json.loads(unzipped(hardly_trained)["card.json"])
     for change, why in (
         ({"hidden": 10**9}, "out of range"), ({"crf": 1}, "neither true nor false"),
         ({"embeddings": []}, "out of range"), ({"embeddings": [{"name": 1}]}, "missing or unknown fields"),
@@ -297,8 +295,8 @@ def test_the_check_of_an_uploaded_file_opens_it_and_predicts(tmp_path, files, ha
     assert check_characters(language)["labels"] == ()
     with pytest.raises(BackendError, match="its card has another format"):
         STACKED.check(language)
-    with zipfile.ZipFile(language) as archive:
-        content, card = archive.read(WEIGHTS), json.loads(archive.read("card.json"))
+    members = unzipped(language)
+    content, card = members[WEIGHTS], json.loads(members["card.json"])
     for members, why in (
         ({"card__json": json.dumps(card | {"width": 17}).encode()}, "don't fit its card"),
         ({"card__json": json.dumps(card | {"width": 10**9}).encode()}, "don't fit"),

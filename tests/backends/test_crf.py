@@ -3,7 +3,6 @@
 import json
 import random
 import struct
-import zipfile
 
 import numpy as np
 import pycrfsuite
@@ -24,6 +23,7 @@ from models_runtime.backends.notes import MOST, pieces, read
 from models_runtime.backends.rule_tags import rules_for
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract
 from tests.backends.made import damaged, made_notes
+from tests.zips import unzipped
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +101,12 @@ def test_training_reports_and_stops_without_a_file(tmp_path):
 def test_words_of_unlabeled_notes_are_learned(tmp_path):
     made = tmp_path / "model.zip"
     learn(TrainingTask(made_notes(4), "meddocan", iterations=5, unlabeled=["Localidad: Teruel.\n"] * 3), made)
-    with zipfile.ZipFile(made) as archive:
-        assert json.loads(archive.read("lexicon.json"))["teruel"] == ["localidad/3"]
+    assert json.loads(unzipped(made)["lexicon.json"])["teruel"] == ["localidad/3"]
 
 
 def crfsuite(path):
     """crfsuite's own tagger for a model, and the weights' file, which must outlive the tagger."""
-    with zipfile.ZipFile(path) as archive:
-        file = archive.read("model.crfsuite")
+    file = unzipped(path)["model.crfsuite"]
     tagger = pycrfsuite.Tagger()
     tagger.open_inmemory(file)
     return tagger, file

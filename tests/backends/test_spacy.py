@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from models_runtime.backends.spacy_ner.network import Sizes, blank, entities, nu
 from models_runtime.backends.spacy_ner.training import Hyperparameters, learn
 from tests.backends.contract import PLAIN, BackendContract, key
 from tests.backends.made import damaged, made_notes
+from tests.zips import unzipped
 
 pytestmark = pytest.mark.usefixtures("small_spacy")
 
@@ -98,8 +98,7 @@ def test_few_notes_give_more_epochs_and_smaller_batches() -> None:
 
 
 def card(path: Path, **other) -> bytes:
-    with zipfile.ZipFile(path) as archive:
-        return json.dumps(json.loads(archive.read("card.json")) | other).encode()
+    return json.dumps(json.loads(unzipped(path)["card.json"]) | other).encode()
 
 
 @pytest.mark.parametrize(("members", "why"), [

@@ -15,10 +15,11 @@ from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.text.spans import crowd_in
-from tests.exchange.brat_files import brat, codes, stage, zipped
+from tests.exchange.brat_files import brat, codes, stage
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.worlds.adjudicated import DOCTOR, NAME, act, make_world, own
 from tests.worlds.reviewing import check_strings, gold_of, review
+from tests.zips import zipped
 
 pytestmark = pytest.mark.django_db
 ANN = "T1\tPATIENT 0 11\tMario Rossi\nT2\tPATIENT 0 5\tMario\nT3\tPATIENT 6 11\tRossi\nT4\tCITY 30 36\tTorino\n"
@@ -60,7 +61,7 @@ def test_an_import_refuses_a_whole_note_and_takes_the_others(at_most, spans, dee
     at_most(spans, deep)
     files = [*brat("a", ann=ANN), *brat("b", text="Mario Rossi, 54 anni, visto a Milano.\n", ann="")]
     project = make_project()
-    assert codes(staged.preview_import(stage(project, zipped(*files)))) == ["room"]
+    assert codes(staged.preview_import(stage(project, zipped(files)))) == ["room"]
     report = importing.import_files(project=project, files=files, format="brat", written_as="gold")
     assert (report["notes"], report["refused_notes"], codes(report)) == (1, 1, ["room"])
     assert report["refused"][0]["file"] == "a" and fragment in report["refused"][0]["message"]

@@ -1,7 +1,6 @@
 """Notes in brat's format, and what an import makes of them."""
 
 import io
-import zipfile
 
 import docx
 import pytest
@@ -13,6 +12,7 @@ from annotations.exchange.services import staged
 from annotations.exchange.services.importing import run_import
 from annotations.models import Document, Import, Job, JobState, LabelMapping, MappedLabel, Project, Span, StoredFile
 from tests import factories as make
+from tests.zips import unzipped, zipped
 
 TEXT = "Mario Rossi, 54 anni, visto a Torino.\n"
 ANN = "T1\tPATIENT 0 11\tMario Rossi\nT2\tCITY 30 36\tTorino\n"
@@ -35,22 +35,15 @@ def codes(report):
     return [row["code"] for row in report["refused"]]
 
 
-def zipped(*entries):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, data in entries:
-            archive.writestr(name, data)
-    buffer.seek(0)
-    return buffer
-
-
 def stage(project, content, **options):
+    if isinstance(content, bytes):
+        content = io.BytesIO(content)
     given = {"format": "brat", "written_as": "gold", "language": "", "take_duplicates": False, "actor": None}
     return staged.stage_import(project=project, name="up.zip", content=content, **given | options)
 
 
 def many(count):
-    return zipped(*[(f"n{n:04}.txt", f"note number {n}") for n in range(count)])
+    return zipped({f"n{n:04}.txt": f"note number {n}" for n in range(count)})
 
 
 class Killed(BaseException):
@@ -121,5 +114,4 @@ def files_of(job: Job) -> dict[str, bytes]:
     """The files in the archive of an export."""
     job.refresh_from_db()
     assert job.state == JobState.DONE, job.error
-    with open_stored(StoredFile.objects.get(pk=job.result["file_id"])) as content, zipfile.ZipFile(content) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    return unzipped(open_stored(StoredFile.objects.get(pk=job.result["file_id"])))

@@ -1,8 +1,5 @@
 """Exports, and imports in steps, through the API."""
 
-import io
-import zipfile
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -10,6 +7,7 @@ from annotations.models import Document, Job
 from tests.factories import make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program
 from tests.worlds.queue import worked
+from tests.zips import unzipped
 
 WARD = "/projects/ward"
 
@@ -42,8 +40,7 @@ def test_from_the_choices_to_the_exported_file(program):
     assert file["id"] == result["file_id"]
     content = b"".join(program.get(f"{WARD}/files/{file['id']}").streaming_content)
     assert len(content) == file["size"]
-    archive = zipfile.ZipFile(io.BytesIO(content))
-    assert archive.read("visit-1.ann").startswith(b"T1\tNAME 0 11")
+    assert unzipped(content)["visit-1.ann"].startswith(b"T1\tNAME 0 11")
 
 
 def test_reviewers_export_no_annotations_whose_authors_they_may_not_know(program):

@@ -27,7 +27,7 @@ from tests.formats.documents.helpers import tarred
 from tests.worlds.checks import check_page
 from tests.worlds.managing import staged as staged_by
 from tests.worlds.managing import upload as send
-from tests.worlds.managing import zip_of
+from tests.zips import zipped
 
 LATIN = "Il paziente è stato visitato dal dottor Nicolò Però, perché la febbre così alta.\n".encode("cp1252")
 OMOP = b"note_id,person_id,note_text\n1,p1,Anna Neri\n2,p2,Ugo Rossi\n3,p1,Anna Neri again\n"
@@ -38,7 +38,7 @@ DOCX = word("Ugo Rossi came on Monday.", "He left.")
 
 
 def stage(world, files, **options):
-    content = io.BytesIO(zip_of(files))
+    content = io.BytesIO(zipped(files))
     return stage_files(world.project, content, **{"format": "auto", "written_as": "", "actor": world.mia} | options)
 
 

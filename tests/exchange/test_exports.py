@@ -1,5 +1,4 @@
 import io
-import zipfile
 from datetime import timedelta
 
 import pytest
@@ -16,6 +15,7 @@ from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
 from tests.worlds.pages import make_world
+from tests.zips import unzipped
 
 EXPORT = reverse("export", args=["covid"])
 
@@ -115,7 +115,7 @@ def test_a_download_is_the_file_and_an_event(exported, sign_in):
     }  # fmt: skip
     assert {name: response.headers[name] for name in headers} == headers
     assert len(content) == exported.file.size
-    assert "caso-001.ann" in zipfile.ZipFile(io.BytesIO(content)).namelist()
+    assert "caso-001.ann" in unzipped(content)
     event = Event.objects.get(verb=FILE_DOWNLOADED)
     assert (event.actor, event.project_id) == (exported.mia, exported.project.pk)
     assert not any(word in str(event.data) for word in WORDS_OF_THE_NOTE)

@@ -22,7 +22,8 @@ from annotations.projects.services.labels import add_label, delete_label, merge_
 from tests import factories as make
 from tests.exchange.brat_files import GOLD, make_mapping, page_of, run_until
 from tests.worlds.checks import check_page
-from tests.worlds.managing import run, staged, upload, zip_of
+from tests.worlds.managing import run, staged, upload
+from tests.zips import zipped
 
 TEXT = b"Anna Neri a Roma"
 FILES = {
@@ -235,7 +236,7 @@ def test_wrong_options_of_the_command_import_nothing(world, folder):
 
 
 def test_documents_and_empty_notes_are_named(mia, tmp_path, capsys):
-    files = {"uno.txt": b"", "due.txt": b" \n", "tre.docx": zip_of({"word/document.xml": b"x"}), "quattro.txt": TEXT}
+    files = {"uno.txt": b"", "due.txt": b" \n", "tre.docx": zipped({"word/document.xml": b"x"}), "quattro.txt": TEXT}
     row = take(mia, files, "text", "none")
     for _ in range(2):
         html = check_page(mia.get(page_of(row)))
@@ -250,11 +251,11 @@ def test_documents_and_empty_notes_are_named(mia, tmp_path, capsys):
 
 def test_readmes_and_licenses_are_named_but_no_files_of_the_operating_system(world, mia):
     hidden = [".DS_Store", "__MACOSX/README.txt", "annotation.conf"]
-    row = take(mia, {"notes.zip": zip_of({"uno.txt": TEXT} | dict.fromkeys(hidden, b"x"))}, "auto", "none")
+    row = take(mia, {"notes.zip": zipped({"uno.txt": TEXT} | dict.fromkeys(hidden, b"x"))}, "auto", "none")
     html = check_page(mia.get(page_of(row)))
     assert "Files not read" not in html and "by its name" not in html
     names = ["README.txt", "LICENSE.txt", "sub/readme_2024.txt", "Licence"]
-    row = take(mia, {"notes.zip": zip_of({"uno.txt": TEXT} | dict.fromkeys(names, b"Anna Neri"))}, "auto", "none")
+    row = take(mia, {"notes.zip": zipped({"uno.txt": TEXT} | dict.fromkeys(names, b"Anna Neri"))}, "auto", "none")
     for _ in range(2):
         html = check_page(mia.get(page_of(row)))
         assert all(name in html for name in names)

@@ -17,9 +17,10 @@ from annotations.exchange.services.importing import undo_import
 from annotations.exchange.services.sources import FileSource, ZipSource
 from annotations.exchange.services.staged import pack
 from annotations.models import AnnotationSet, Author, Document, Import, ImportState, StoredFile
-from tests.exchange.brat_files import GOLD, PAGE, brat, codes, page_of, stage, zipped
+from tests.exchange.brat_files import GOLD, PAGE, brat, codes, page_of, stage
 from tests.worlds.checks import check_page
-from tests.worlds.managing import run, staged, upload, zip_of
+from tests.worlds.managing import run, staged, upload
+from tests.zips import zipped
 
 NAMED = {"uno.txt": b"Anna Neri", "uno.ann": b"T1\tPATIENT 0 4\tAnna\n"}
 
@@ -131,7 +132,7 @@ def test_two_clicks_stage_one_import(mia):
 # Uploads, pasted texts and zips that are refused as a whole, and the names of files inside a zip.
 
 
-ENCRYPTED = bytearray(zip_of({"a.txt": b"one"}))
+ENCRYPTED = bytearray(zipped({"a.txt": b"one"}))
 ENCRYPTED[6] |= 1  # the flag in the local header
 ENCRYPTED[ENCRYPTED.index(b"PK\x01\x02") + 8] |= 1  # and in the directory
 
@@ -148,7 +149,7 @@ def refused_upload(mia, files, **data):
     ("files", "data", "words"),
     [
         ({}, {"language": "it"}, 'value="it"'),  # the form keeps what was typed
-        ({"notes.zip": zip_of({"../out.txt": b"x"})}, {}, "leads outside"),
+        ({"notes.zip": zipped({"../out.txt": b"x"})}, {}, "leads outside"),
         ({"notes.zip": b"PK\x03\x04 this was cut off"}, {}, "not a readable zip"),
         ({"notes.zip": b""}, {}, "not a readable zip"),
         ({"notes.zip": bytes(ENCRYPTED)}, {}, "encrypted"),
@@ -170,7 +171,7 @@ def test_uploads(mia, files, data, words):
 
 def test_more_than_the_limit(mia, settings, monkeypatch):
     monkeypatch.setattr("annotations.formats.files.zips.MOST_ENTRIES", 2)
-    assert "holds more than" in refused_upload(mia, {"notes.zip": zip_of({f"n{n}.txt": b"text" for n in range(3)})})
+    assert "holds more than" in refused_upload(mia, {"notes.zip": zipped({f"n{n}.txt": b"text" for n in range(3)})})
     settings.UPLOAD_MAX_BYTES = 1024
     assert "are allowed" in refused_upload(mia, {"a.txt": b"x" * 2000})
 
@@ -216,34 +217,25 @@ def test_too_many_files_for_one_form(mia):
 # ── Zips ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def bomb():
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.txt", b"0" * 1_000_000)
-    return buffer
-
-
 def outside(name):
     entry = zipfile.ZipInfo("placeholder")
     entry.filename = name
-    return zipped((entry, b"x"))
+    return zipped([(entry, b"x")])
 
 
 def test_a_zip_is_refused_before_it_is_stored(world, settings):
     cases = [(outside(name), "leads outside") for name in ("x/../../a.txt", "/etc/a.txt", "..\\a.txt", "C:/a.txt")]
+    stored = zipped(brat("a", "è" * 9000), zipfile.ZIP_STORED)
+    cases += [(zipped({"a.txt": b"0" * 1_000_000}), "unpacked"), (stored, "are allowed")]
     settings.UPLOAD_MAX_BYTES = 10_000
-    for content, words in (*cases, (bomb(), "unpacked"), (zipped(*brat("a", "è" * 9000)), "are allowed")):
+    for content, words in cases:
         with pytest.raises(ServiceError, match=words):
             stage(world.project, content)
     assert not Import.objects.exists() and not StoredFile.objects.exists()
 
 
 def test_a_damaged_file_inside_a_zip_is_refused_and_the_others_are_imported(world):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("bad.txt", "".join(map(str, range(500))))
-        archive.writestr("good.txt", "fine")
-    data = bytearray(packed.getvalue())
+    data = bytearray(zipped({"bad.txt": "".join(map(str, range(500))), "good.txt": "fine"}))
     data[50:80] = bytes(byte ^ 0xFF for byte in data[50:80])
     source = importing.ZipSource(io.BytesIO(data))
     report = importing.import_source(project=world.project, source=source, format="text")
@@ -262,9 +254,7 @@ def test_hidden_files_are_skipped_but_a_dot_that_means_the_folder_itself_hides_n
 
 
 def test_a_file_is_read_whole_after_the_archive_was_opened():
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.txt", b"note " * 100_000)
+    packed = io.BytesIO(zipped({"a.txt": b"note " * 100_000}))
     assert ZipSource(packed).load("a.txt") == b"note " * 100_000
 
 

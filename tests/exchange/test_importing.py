@@ -7,8 +7,9 @@ from annotations.core import suggestions
 from annotations.core.services import Canceled, ServiceError, silent
 from annotations.exchange.services import import_plan, importing, reading, staged
 from annotations.projects.services.labels import merge_labels
-from tests.exchange.brat_files import ANN, TEXT, Killed, brat, codes, many, run_until, spans_of, stage, zipped
+from tests.exchange.brat_files import ANN, TEXT, Killed, brat, codes, many, run_until, spans_of, stage
 from tests.factories import make_member, make_project, make_set
+from tests.zips import zipped
 
 pytestmark = pytest.mark.django_db
 
@@ -168,7 +169,7 @@ def test_leaks_are_planted_in_imported_suggestions_and_removed_with_them(monkeyp
         if done == 4:
             raise Canceled
 
-    row = stage(project, zipped(*files), format="brat", written_as="run:rules")
+    row = stage(project, zipped(files), format="brat", written_as="run:rules")
     with pytest.raises(Canceled):
         importing.run_import(import_id=row.pk, progress=stop)
     run = models.Author.objects.get(kind="run")
@@ -186,7 +187,7 @@ def test_leaks_are_planted_in_imported_suggestions_and_removed_with_them(monkeyp
 
 
 def test_the_job_ends_with_the_last_transaction_and_before_the_upload_is_deleted(project):
-    row = stage(project, zipped(*brat()))
+    row = stage(project, zipped(brat()))
 
     def lose(report):
         assert models.StoredFile.objects.exists(), "deleting the upload doesn't delay the end"

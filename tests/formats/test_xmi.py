@@ -1,5 +1,4 @@
 import io
-import zipfile
 from dataclasses import replace
 
 import cassis
@@ -10,6 +9,7 @@ from annotations.formats.base import LoadedFiles
 from annotations.formats.uima import Layer
 from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span
+from tests import zips
 from tests.formats.helpers import NAMES, facts, read_one, refused, said, write_one
 
 NE = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
@@ -152,11 +152,7 @@ def test_invalid_files(data: str, code: str) -> None:
 
 
 def zipped(**files: str) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name.replace("__", "."), data)
-    return out.getvalue()
+    return zips.zipped({name.replace("__", "."): data for name, data in files.items()})
 
 
 def test_zip_files_of_inception() -> None:

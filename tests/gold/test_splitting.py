@@ -1,8 +1,6 @@
 """Splits of gold versions, differences between them, and exports by split."""
 
-import io
 import json
-import zipfile
 
 import pytest
 
@@ -20,6 +18,7 @@ from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.commands import answered
+from tests.zips import unzipped
 
 SHARES = {"train": 60, "dev": 20, "test": 20}
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
@@ -162,8 +161,7 @@ def test_one_split_and_all_splits(project, version, tmp_path):
     result = run_export(**known, split="dev")
     stored = StoredFile.objects.get(pk=result["file_id"])
     assert (result["notes"], stored.name) == (2, "p-gold-1-dev-brat.zip")
-    with zipfile.ZipFile(io.BytesIO(open_stored(stored).read())) as archive:
-        assert len([name for name in archive.namelist() if name.endswith(".ann")]) == 2
+    assert len([name for name in unzipped(open_stored(stored)) if name.endswith(".ann")]) == 2
 
 
 def two_versions(project):

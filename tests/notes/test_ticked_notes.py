@@ -1,7 +1,5 @@
 """The ticks in the list of notes: assign, export and delete several at once."""
 
-import zipfile
-
 from django.urls import reverse
 
 from annotations.core.stored_files import open_stored
@@ -12,6 +10,7 @@ from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed
 from tests.worlds.programs import Program
+from tests.zips import unzipped
 
 LIST, ASSIGN, DELETE = (reverse(name, args=["covid"]) for name in ("notes", "notes_assign", "notes_delete"))
 
@@ -55,8 +54,8 @@ def test_only_the_ticked_notes_are_exported(world, sign_in, tmp_path, no_redis):
     mia.post(START, wanted)
     job = Job.objects.get()
     run_job(job.pk)
-    with open_stored(StoredFile.objects.get()) as file, zipfile.ZipFile(file) as archive:
-        assert [name for name in archive.namelist() if name.endswith(".txt")] == [f"{world.notes[0].name}.txt"]
+    names = unzipped(open_stored(StoredFile.objects.get()))
+    assert [name for name in names if name.endswith(".txt")] == [f"{world.notes[0].name}.txt"]
     assert Event.objects.get(verb=NOTES_EXPORTED).data["chosen_notes"] == 2
     assert "of 2 ticked notes" in check_page(mia.get(reverse("job", args=["covid", job.number])))
     lonely = check_page(mia.post(START, wanted | {"notes": notes[1:], "token": "b"}, follow=True))

@@ -1,8 +1,5 @@
 """Releases of an archived project: what was exported can be downloaded and verified, and nothing is made or changed."""
 
-import io
-import zipfile
-
 import pytest
 
 from annotations.core.services import ProjectArchived
@@ -20,6 +17,7 @@ from tests.ops.released_world import TERMS
 from tests.worlds.commands import answered
 from tests.worlds.queue import worked
 from tests.worlds.released import make_clinic, make_release
+from tests.zips import unzipped
 
 pytestmark = pytest.mark.usefixtures("no_redis")
 
@@ -49,7 +47,7 @@ def test_an_export_can_be_downloaded_and_verified(clinic, sign_in):
     mia = sign_in(clinic.mia)
     answer = mia.get(f"/projects/covid/files/{clinic.export.result['file_id']}")
     assert answer.status_code == 200
-    names = zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))).namelist()
+    names = unzipped(b"".join(answer.streaming_content))
     assert "release.json" in names and len(names) == 5
     assert ">Download<" in mia.get(f"/projects/covid/jobs/{clinic.export.number}/").content.decode()
     assert verify_certificate(bytes(clinic.certificate.json)).verified

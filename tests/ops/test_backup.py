@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from annotations.ops.services.backup import restore_backup, write_backup
 from deidreview.run import folder
 from tests import factories as make
 from tests.worlds.commands import answered
+from tests.zips import unzipped, zipped
 
 TEXT = "Ann\u00e9 \U0001f9ec\r\n\ttornata il 12/03/2021 \u202eabc"
 
@@ -63,7 +63,7 @@ def test_a_round_trip_is_exact(world, tmp_path):
     before = content()
     done = write_backup(file=tmp_path / "b")
     assert (tmp_path / "b").stat().st_mode & 0o777 == 0o600
-    manifest = json.loads(zipfile.ZipFile(tmp_path / "b").read("manifest.json"))
+    manifest = json.loads(unzipped(tmp_path / "b")["manifest.json"])
     assert (manifest["engine"], manifest["counts"]["project"]) == (connection.vendor, 1)
     assert ["annotations", "0002_schema"] in manifest["migrations"]
     assert list(tmp_path.glob(".backup-*")) == []
@@ -123,10 +123,9 @@ def test_a_damaged_file_changes_nothing(world, tmp_path):
 def rewritten(file: Path, **changes: object) -> Path:
     """Copy the backup with changes in its manifest."""
     other = file.with_name("rewritten")
-    with zipfile.ZipFile(file) as old, zipfile.ZipFile(other, "w") as new:
-        manifest = json.loads(old.read("manifest.json")) | changes
-        new.writestr("manifest.json", json.dumps(manifest))
-        new.writestr("database", old.read("database"))
+    files = unzipped(file)
+    manifest = json.loads(files["manifest.json"]) | changes
+    other.write_bytes(zipped(files | {"manifest.json": json.dumps(manifest)}))
     return other
 
 

@@ -1,13 +1,13 @@
 """Piles of invented decisions, and projects that take them."""
 
 import io
-import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from annotations.models import Job, Project
 from annotations.pairs.services.starting import PairingOrder, start_pairing
+from tests import zips
 from tests.factories import make_project
 from tests.pairs.decisions import Decision, invented
 from tests.worlds.queue import worked
@@ -27,12 +27,7 @@ def pile_of(count: int, tokens: int = 200) -> tuple[list[Decision], dict[str, st
 
 
 def zipped(texts: dict[str, str]) -> io.BytesIO:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, text in texts.items():
-            archive.writestr(f"{name}.txt", text)
-    out.seek(0)
-    return out
+    return io.BytesIO(zips.zipped({f"{name}.txt": text for name, text in texts.items()}))
 
 
 def parquet(texts: dict[str, str], **columns: str) -> io.BytesIO:

@@ -1,8 +1,6 @@
 """Exports by a job: stored files, what is refused, and what a withdrawal deletes."""
 
-import io
 import json
-import zipfile
 
 import pytest
 from django.urls import reverse
@@ -21,6 +19,7 @@ from tests.release.conftest import add_note, make_ward
 from tests.worlds.checks import check_page, refused
 from tests.worlds.queue import worked
 from tests.worlds.released import make_release
+from tests.zips import unzipped
 
 pytestmark = pytest.mark.usefixtures("no_redis")
 
@@ -50,11 +49,9 @@ def test_the_file_expires_and_names_nothing_of_the_project(release, ward, format
     job = exported(release, ward.manager, format, leave_out=True)
     stored = StoredFile.objects.get(pk=job.result["file_id"])
     assert (stored.kind, stored.name) == ("release", f"release-1-{format}.zip") and stored.expires_at
-    with zipfile.ZipFile(io.BytesIO(open_stored(stored).read())) as archive:
-        manifest = json.loads(archive.read("release.json"))
-        own = {"release.json", "release.json.sig"}
-        assert {row["name"] for row in manifest["files"]} == set(archive.namelist()) - own
-        assert b"Quimby" not in b"".join(map(archive.read, archive.namelist()))
+    files = unzipped(open_stored(stored))
+    named = {row["name"] for row in json.loads(files["release.json"])["files"]}
+    assert named == files.keys() - {"release.json", "release.json.sig"} and b"Quimby" not in b"".join(files.values())
     event = Event.objects.get(verb="release.exported")
     assert (event.actor, event.data["format"], event.data["notes"]) == (ward.manager, format, 4)
 

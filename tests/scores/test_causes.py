@@ -15,32 +15,9 @@ from annotations.scores.rules.causes import ErrorId
 from annotations.scores.services.errors import causes_of_errors, change_error_cause
 from annotations.scores.services.scoring import score, score_errors, score_request
 from tests import factories as make
-from tests.held import made_once
+from tests.scores.conftest import AGE, ROSSI, url
 from tests.worlds.checks import batch, check_page
 from tests.worlds.commands import answered
-from tests.worlds.pages import make_world
-
-ROSSI, AGE, CITY, BIANCHI = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY"), (61, 68, "DOCTOR")
-
-
-def make_read():
-    """The run misses the city, has wrong bounds for the age, and labels the doctor as a patient."""
-    world = make_world()
-    world.gold = make.make_author(world.project, kind="gold", name="gold")
-    world.run = make.make_author(world.project, kind="run", name="rules-1")
-    world.gold_set = make.make_set(world.note, world.gold, [ROSSI, AGE, CITY, BIANCHI], submitted=True)
-    world.run_set = make.make_set(world.note, world.run, [ROSSI, (13, 20, "AGE"), (61, 68, "PATIENT")], submitted=True)
-    world.missed = ErrorId(world.note.pk, CITY, None)
-    world.label = ErrorId(world.note.pk, BIANCHI, (61, 68, "PATIENT"))
-    return world
-
-
-made, read = made_once(make_read)
-
-
-@pytest.fixture
-def client(read, sign_in):
-    return sign_in(read.rev)
 
 
 def wanted(world, version=0):
@@ -52,11 +29,6 @@ def tag(world, error, kind, *, present=True, version=0):
     return change_error_cause(
         wanted=asked, found=score(asked), error=str(error), kind=kind, present=present, user=world.rev
     )
-
-
-def url(name, world, version=0, **query):
-    where = reverse(name, args=[world.project.slug, version, world.run.pk])
-    return where + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
 
 
 # ── The list as CSV ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +58,7 @@ def test_the_list_of_errors_can_be_downloaded_as_csv(read, client):
 
 def test_the_csv_takes_the_filters_and_neutralizes_formulas(read, client):
     note = make.make_note(read.project, "=HYPERLINK(1) Rossi", "formula")
-    make.make_set(note, read.gold, [(0, 13, "PATIENT")], submitted=True)
+    make.make_set(note, "gold", [(0, 13, "PATIENT")])
     make.make_set(note, read.run, [], submitted=True)
     html = client.get(url("score_errors", read, kind="missed", page=1)).content.decode()
     assert url("score_errors_export", read, kind="missed") in html
@@ -101,7 +73,7 @@ def test_the_csv_takes_the_filters_and_neutralizes_formulas(read, client):
 def test_several_causes_on_one_error_as_in_table_4_9(read):
     """Catelli 2021, table 4.9: the last token of a date has the causes AB and AM."""
     note = make.make_note(read.project, "ESRD (FSGS) on HD Mon, We d, Fri s/p failed", "dates")
-    make.make_set(note, read.gold, [(18, 32, "DATE")], submitted=True)
+    make.make_set(note, "gold", [(18, 32, "DATE")])
     make.make_set(note, read.run, [(18, 21, "DATE")], submitted=True)
     error = ErrorId(note.pk, (18, 32, "DATE"), (18, 21, "DATE"))
     assert tag(read, error, "AB") == {"AB"}

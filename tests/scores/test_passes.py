@@ -9,8 +9,8 @@ from annotations.core.tokenizers import KINDS, TokenizerKind
 from annotations.models import Document, Job, JobState, LabelSet, Span
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_request
-from annotations.text.spans import Token
 from tests import factories as make
+from tests.formats.test_spacing import by_white_space as at_white_space
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.queue import worked
@@ -105,16 +105,7 @@ TEXT = "Rossi, 47aa, 12.02.2020"
 
 def by_white_space(language):
     """A tokenizer for tests: tokens are separated by white space."""
-
-    def tokens(text):
-        found, at = [], 0
-        for word in text.split():
-            at = text.index(word, at)
-            found.append(Token(at, at + len(word)))
-            at += len(word)
-        return found
-
-    return tokens
+    return at_white_space
 
 
 @pytest.fixture

@@ -17,36 +17,11 @@ from annotations.scores.services import asking
 from annotations.scores.services.scoring import run_score, score, score_request
 from annotations.scores.views import scores as view
 from tests import factories as make
-from tests.held import made_once
+from tests.scores.conftest import AGE, CITY, ROSSI, url
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
-from tests.worlds.pages import make_world
 
-ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 SCORES = reverse("scores", args=["covid"])
-
-
-def make_read():
-    """Gold on both notes; the run found Rossi, has wrong bounds for the age, and labels the doctor as a patient."""
-    world = make_world()
-    world.run = make.make_author(world.project, kind="run", name="rules-1")
-    for note in world.notes:
-        make.make_set(note, "gold", [ROSSI, AGE, CITY, (61, 68, "DOCTOR")])
-    make.make_set(world.note, world.run, [ROSSI, (13, 20, "AGE"), (61, 68, "PATIENT")], submitted=True)
-    return world
-
-
-made, read = made_once(make_read)
-
-
-@pytest.fixture
-def client(read, sign_in):
-    return sign_in(read.rev)
-
-
-def url(name, world, version=0, author=None, **query):
-    where = reverse(name, args=[world.project.slug, version, (author or world.run).pk])
-    return where + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
 
 
 def test_the_page_shows_what_the_command_prints(read, sign_in):

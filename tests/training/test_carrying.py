@@ -21,6 +21,7 @@ from tests.held import made_once
 from tests.training.conftest import build_world, content_of, made_notes, page, run_of, train
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
+from tests.zips import zipped
 
 COMMENT = b"deidreview calibrations 1 "
 LEAST = "models_runtime.training.rules.curves.LEAST"
@@ -178,10 +179,7 @@ def test_a_calibration_that_is_broken_or_of_another_file_is_refused(calibrated):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_a_comment_is_added_in_a_stream_and_removed_again(size):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr("a.txt", "Anna " * 50)
-    plain, comment = made.getvalue(), b"begin " + json.dumps({"a": 1}).encode()
+    plain, comment = zipped({"a.txt": "Anna " * 50}), b"begin " + json.dumps({"a": 1}).encode()
     parts = [plain[at : at + size] for at in range(0, len(plain), size)]
     whole = io.BytesIO(b"".join(with_comment(parts, comment)))
     with zipfile.ZipFile(whole) as archive:

@@ -4,7 +4,6 @@ import io
 import json
 import pickle
 import re
-import zipfile
 from dataclasses import replace
 
 import pytest
@@ -36,6 +35,7 @@ from tests.training.conftest import content_of, page
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
 from tests.worlds.programs import Program
+from tests.zips import unzipped, zipped
 
 MODELS = "/projects/ward/models"
 
@@ -267,12 +267,7 @@ def test_form_errors_are_shown_and_the_values_stay(manager):
     assert manager.post(page("model_train"), form | {"grouping": "x", "algorithm": "crf:ap"}).status_code == 302
 
 
-def zipped(**members):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name.replace("__", "."), data)
-    return made.getvalue()
+MEMBERS = ("card.json", "lexicon.json", "model.crfsuite")
 
 
 class Evil:
@@ -283,10 +278,10 @@ class Evil:
 def test_invalid_files_are_rejected(world, manager, model, settings):
     for data, why in (
         (pickle.dumps(Evil()), "Pickles and other formats are never opened"),
-        (zipped(data__pkl=pickle.dumps(Evil()), version="3"), "contains no card.json"),
+        (zipped({"data.pkl": pickle.dumps(Evil()), "version": "3"}), "contains no card.json"),
         (b"", ""),
         (b"lCRF" + b"\0" * 100, "never opened"),
-        (zipped(card__json="{}", lexicon__json="{}", model__crfsuite=b"lCRF"), "deidreview-crf-1, deidreview-spacy-1"),
+        (zipped(dict.fromkeys(MEMBERS, "{}")), "deidreview-crf-1, deidreview-spacy-1"),
         # Python's own zipfile would read the whole directory before looking for the card.
         (b"PK\3\4" + of_so_many(MOST_ENTRIES + 1).getvalue(), "be read"),
     ):
@@ -310,23 +305,22 @@ def test_a_worker_counts_the_files_of_a_model_too(model, tmp_path, monkeypatch):
 
 def test_changed_members_of_a_file_are_rejected(manager, model):
     """Damaged weights, and a card with impossible counts or hostile texts."""
-    with zipfile.ZipFile(io.BytesIO(content_of(model))) as archive:
-        members = {name.replace(".", "__"): archive.read(name) for name in archive.namelist()}
+    members = unzipped(content_of(model))
 
-    def upload(**changed):
-        file = SimpleUploadedFile("m.zip", zipped(**members | changed))
+    def upload(name, data):
+        file = SimpleUploadedFile("m.zip", zipped(members | {name: data}))
         (why,) = rejected(manager.post(page("model_upload"), {"file": file}))
         assert TrainedModel.objects.get() == model
         return why
 
     # Weights with an unknown type, ids out of range, and values that are no numbers.
-    weights = members["model__crfsuite"]
-    assert "damaged" in upload(model__crfsuite=weights[:60] + b"\xff\xff\xff\x7f" * 200 + weights[860:])
-    card = json.loads(members["card__json"])
+    weights = members["model.crfsuite"]
+    assert "damaged" in upload("model.crfsuite", weights[:60] + b"\xff\xff\xff\x7f" * 200 + weights[860:])
+    card = json.loads(members["card.json"])
     for counts in ({"notes": -1}, {"notes": 2.5}, {"notes": True}, {"notes": 10**9}):
-        assert "counts" in upload(card__json=json.dumps(card | counts))
+        assert "counts" in upload("card.json", json.dumps(card | counts))
     for texts in ({"algorithm": "lbfgs\0"}, {"label_set": "it\u202e"}, {"labels": ["A\u2066"]}, {"format": ["\ud800"]}):
-        why = upload(card__json=json.dumps(card | texts))
+        why = upload("card.json", json.dumps(card | texts))
         assert not any(character in why for character in "\ud800\0\u202e\u2066")
 
 

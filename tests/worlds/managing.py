@@ -1,8 +1,6 @@
 """Helpers for tests of imports: how files are sent."""
 
-import io
 import json
-import zipfile
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -36,11 +34,3 @@ def staged(response: Any) -> Import:
 def run(row: Import) -> dict[str, Any]:
     """Run the import as the job does."""
     return run_import(import_id=row.pk, progress=silent)
-
-
-def zip_of(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()

@@ -9,7 +9,8 @@ from annotations.jobs.runner import take
 from annotations.jobs.services import status
 from annotations.models import Job
 from tests import factories as make
-from tests.exchange.brat_files import stage, zipped
+from tests.exchange.brat_files import stage
+from tests.zips import zipped
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,7 +21,7 @@ def staged(settings, tmp_path):
     project = make.make_project("covid")
     manager = make.make_member(project, "manager")
     make.make_member(project)
-    row = stage(project, zipped(("a.txt", b"Seen on 12/03/2021.")), format="text", written_as="", actor=manager)
+    row = stage(project, zipped({"a.txt": b"Seen on 12/03/2021."}), format="text", written_as="", actor=manager)
     return manager, project, row
 
 

@@ -11,7 +11,7 @@ from annotations.exchange.services.importing import run_import
 from annotations.models import Document, Import, Span
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
-from tests.worlds.managing import zip_of
+from tests.zips import zipped
 
 STRANGE = "\ufeffRiga uno\r\nriga\tdue\r\n e\u0301 \U0001fa7a \u202eabc\u202c  \r\n"
 
@@ -128,7 +128,7 @@ def test_folders_and_many_files_arrive_unchanged(opened, live, folder, settings)
 def test_a_zip_with_unknown_labels_by_keyboard(world, page_of, live, tmp_path, axe):
     path = tmp_path / "notes.zip"
     annotations = "T1\tPATIENTS 0 4\tAnna\nT2\tDRAGON 5 9\tNeri\n"
-    path.write_bytes(zip_of({"set/uno.txt": b"Anna Neri", "set/uno.ann": annotations.encode()}))
+    path.write_bytes(zipped({"set/uno.txt": b"Anna Neri", "set/uno.ann": annotations.encode()}))
     page = page_of(world.mia, **PHONE)
     page.goto(live("import", "covid"))
     button = page.get_by_role("button", name="Choose files")

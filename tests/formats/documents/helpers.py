@@ -2,13 +2,13 @@
 
 import io
 import tarfile
-import zipfile
 
 from annotations.formats.documents.base import ExtractedNote, Limits, refused
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.documents.reading import read_document
 from annotations.formats.documents.texts import ALL_RULES
 from annotations.formats.notes import NoteError
+from tests.zips import zipped
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -63,14 +63,6 @@ def found_in(results):
         else:
             problems += [(problem.file, problem.line, problem.code) for problem in each.problems]
     return notes, problems
-
-
-def zipped(files):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 def tarred(files, mode="w", entries=()):

@@ -1,7 +1,6 @@
 """ZIP and TAR of documents: links, traversal, bombs and nesting are stopped, and the rest is read."""
 
 import gzip
-import io
 import random
 import stat
 import struct
@@ -13,7 +12,8 @@ import pytest
 
 from annotations.formats.documents.base import Limits
 from fixtures.quality.written_documents import docx, pdf
-from tests.formats.documents.helpers import found_in, refusal, results, tarred, zipped
+from tests.formats.documents.helpers import found_in, refusal, results, tarred
+from tests.zips import zipped
 
 FILES = {
     "a/one.txt": "año".encode(), "a/two.html": b"<p>two", "three.pdf": pdf(1).data, "three.docx": docx(1).data,
@@ -58,12 +58,9 @@ def test_links_and_devices_are_not_followed():
     entries = [_entry(f"l{number}.txt", kind) for number, kind in enumerate(kinds)]
     links = [(f"l{number}.txt", None, "link") for number in range(4)]
     assert found_in(results("x.tar", tarred({"a.txt": b"a"}, entries=entries))) == ([("a", "a")], links)
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        link = zipfile.ZipInfo("link.txt")
-        link.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(link, "/etc/passwd")
-    assert found_in(results("x.zip", out.getvalue())) == ([], [("link.txt", None, "link")])
+    link = zipfile.ZipInfo("link.txt")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    assert found_in(results("x.zip", zipped([(link, "/etc/passwd")]))) == ([], [("link.txt", None, "link")])
 
 
 @pytest.mark.parametrize("pack", [zipped, lambda files: tarred(files, "w:gz")])
@@ -99,11 +96,9 @@ def test_what_the_directory_says():
     data = bytearray(zipped({"a.txt": "secret"}))
     data[data.index(b"PK\1\2") + 8] |= 1
     assert found_in(results("x.zip", bytes(data))) == ([], [("a.txt", None, "encrypted")])
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
-        archive.writestr("a.txt", "first")
-        archive.writestr("a.txt", "second")
-    assert found_in(results("x.zip", out.getvalue())) == ([("a", "first")], [("a.txt", None, "same name")])
+    with pytest.warns(UserWarning, match="Duplicate"):
+        data = zipped([("a.txt", "first"), ("a.txt", "second")])
+    assert found_in(results("x.zip", data)) == ([("a", "first")], [("a.txt", None, "same name")])
 
 
 def test_archives_in_archives_are_read_up_to_the_limit():

@@ -1,13 +1,11 @@
 """DOCX: what is read in which order, and what is left out and said."""
 
-import io
-import zipfile
-
 import pytest
 
 from annotations.formats.documents import word as packages
 from fixtures.quality.written_documents import docx as written_docx
-from tests.formats.documents.helpers import RELATIONS, docx, mapped, p, read, refusal, word, zipped
+from tests.formats.documents.helpers import RELATIONS, docx, mapped, p, read, refusal, word
+from tests.zips import unzipped, zipped
 
 
 def notes(tag, *texts):
@@ -31,11 +29,6 @@ def test_headers_body_footers_and_notes_in_reading_order():
         ("header", "first header"), ("body", "one\ntwo"), ("footer", "footer"), ("header", "second header"),
         ("body", "three"), ("footnote 1", "note a"), ("footnote 2", "note b"), ("endnote 1", "the end"),
     ]  # fmt: skip
-
-
-def unzipped(data):
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def run(content):

@@ -18,9 +18,10 @@ from annotations.formats.notes import NoteError
 from annotations.installation import CODE
 from fixtures.quality.written_documents import docx, pdf
 from tests.formats.documents.helpers import docx as small_docx
-from tests.formats.documents.helpers import extract, mapped, zipped
+from tests.formats.documents.helpers import extract, mapped
 from tests.formats.documents.test_pdf import one_page, shown
 from tests.waiting import HANGS, wait_for
+from tests.zips import zipped
 
 
 def codes(found):

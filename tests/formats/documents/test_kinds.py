@@ -12,8 +12,9 @@ from fixtures.quality.documents import is_equal
 from fixtures.quality.written_documents import docx as written_docx
 from fixtures.quality.written_documents import pdf as written_pdf
 from tests.formats.documents import test_odt, test_records, test_rtf
-from tests.formats.documents.helpers import docx, mapped, p, read, results, tarred, zipped
+from tests.formats.documents.helpers import docx, mapped, p, read, results, tarred
 from tests.formats.documents.test_odt import odt
+from tests.zips import zipped
 
 WORDS = "Dr. José Núñez"
 MADE = {

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.formats.documents.helpers import mapped, read, refusal, zipped
+from tests.formats.documents.helpers import mapped, read, refusal
+from tests.zips import zipped
 
 NAMES = {"office": "office", "text": "text", "table": "table", "style": "style", "draw": "drawing"}
 SPACES = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{full}:1.0"' for name, full in NAMES.items())

@@ -11,6 +11,7 @@ import pytest
 
 from annotations.formats.files import zips
 from annotations.formats.files.zips import BIGGEST_DIRECTORY, MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
+from tests.zips import zipped
 
 LITTLE = 3
 
@@ -68,23 +69,13 @@ def test_a_directory_larger_than_its_file(zip64):
 
 
 def test_the_content_is_read_without_limits():
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as made:
-        # The content has more entry signatures than a directory may have.
-        made.writestr("a.txt", b"PK\1\2" * (MOST_ENTRIES + 1))
-    assert len(open_zip(packed).read("a.txt")) == 4 * (MOST_ENTRIES + 1)
+    # The content has more entry signatures than a directory may have.
+    packed = zipped({"a.txt": b"PK\1\2" * (MOST_ENTRIES + 1)}, zipfile.ZIP_STORED)
+    assert len(open_zip(io.BytesIO(packed)).read("a.txt")) == 4 * (MOST_ENTRIES + 1)
 
 
 # ── EntryReader: same contents and errors as ZipFile's own reading ───────────────────────────────────────────────────
 TEXTS = {"a.txt": b"Anna saw Dr. Brown. " * 50, "b/é.txt": "Zoë".encode(), "empty.txt": b"", "last.txt": b"End."}
-
-
-def packed(texts=TEXTS, compression=zipfile.ZIP_DEFLATED):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", compression) as written:
-        for name, text in texts.items():
-            written.writestr(name, text)
-    return out
 
 
 def opened(data):
@@ -96,7 +87,7 @@ def opened(data):
 
 def with_size(packed, size):
     """The archive, whose directory says that the first entry has this size."""
-    data = bytearray(packed.getvalue())
+    data = bytearray(packed)
     directory = data.index(b"PK\1\2")
     data[directory + 24 : directory + 28] = struct.pack("<L", size)
     return data
@@ -112,17 +103,17 @@ class NoStreams(zipfile.ZipFile):
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 @pytest.mark.parametrize("before", [b"", b"bytes before the archive"])
 def test_entries_are_read_whole_with_each_compression(compression, before):
-    entries, read = opened(before + packed(compression=compression).getvalue())
+    entries, read = opened(before + zipped(TEXTS, compression))
     assert {entry.filename: read(entry) for entry in entries} == TEXTS
     assert {entry.filename: read(entry) for entry in reversed(entries)} == TEXTS
 
 
 def test_usual_entries_need_no_stream_and_those_that_overlap_are_left_to_zipfile():
-    file = packed()
+    file = io.BytesIO(zipped(TEXTS))
     reader = EntryReader(NoStreams(file), file)
     usual = NoStreams(file).infolist()[:-1]  # nothing says where the last entry must end
     assert [reader.read(entry) for entry in usual] == list(TEXTS.values())[:-1]
-    data = bytearray(packed(compression=zipfile.ZIP_STORED).getvalue())
+    data = bytearray(zipped(TEXTS, zipfile.ZIP_STORED))
     second = data.index(b"PK\1\2", data.index(b"PK\1\2") + 4)
     offset = struct.unpack("<L", data[second + 42 : second + 46])[0]
     data[second + 42 : second + 46] = struct.pack("<L", offset - 1)
@@ -157,7 +148,7 @@ def test_an_entry_with_sizes_after_its_content_is_read():
 @pytest.mark.parametrize("damage", ["content", "name", "header", "checksum"])
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_damaged_entry_raises_the_error_of_zipfile_and_the_others_are_read(damage, compression):
-    data = bytearray(packed(compression=compression).getvalue())
+    data = bytearray(zipped(TEXTS, compression))
     places = {"content": 30 + len("a.txt") + 20, "name": 30, "header": 2, "checksum": data.index(b"PK\1\2") + 16}
     data[places[damage]] ^= 0x01 if damage == "name" else 0xFF
     (damaged, *others), read = opened(data)
@@ -167,10 +158,10 @@ def test_a_damaged_entry_raises_the_error_of_zipfile_and_the_others_are_read(dam
 
 
 def test_an_entry_is_never_longer_than_the_directory_says():
-    (entry, *_), read = opened(with_size(packed(compression=zipfile.ZIP_STORED), 10))
+    (entry, *_), read = opened(with_size(zipped(TEXTS, zipfile.ZIP_STORED), 10))
     with pytest.raises(zipfile.BadZipFile):  # the checksum is that of the whole content
         read(entry)
-    (bomb, _), read = opened(with_size(packed({"bomb.txt": b"0" * 50_000_000, "end.txt": b""}), 1000))
+    (bomb, _), read = opened(with_size(zipped({"bomb.txt": b"0" * 50_000_000, "end.txt": b""}), 1000))
     tracemalloc.start()
     with pytest.raises(zipfile.BadZipFile):
         read(bomb)

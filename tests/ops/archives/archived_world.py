@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import uuid
-import zipfile
 from types import SimpleNamespace
 
 from django.utils import timezone
@@ -28,6 +27,7 @@ from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.records.world import FLAT, VISIT
+from tests.zips import unzipped, zipped
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
 ODD = "\ufeffMario Rossi,\r\n54 anni 😀 \t\u2028  "
@@ -186,30 +186,17 @@ def archive_of(project: models.Project) -> bytes:
     return target.getvalue()
 
 
-def files_of(archive: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-        return {name: opened.read(name) for name in opened.namelist()}
-
-
 def rows_of(archive: bytes, name: str) -> list[dict]:
-    return [json.loads(line) for line in files_of(archive)[name].splitlines()]
+    return [json.loads(line) for line in unzipped(archive)[name].splitlines()]
 
 
 def changed(archive: bytes, name: str, data: bytes, *, honest: bool = True) -> bytes:
     """The archive with other content of one file; `honest`: the manifest says so."""
-    files = {**files_of(archive), name: data}
+    files = {**unzipped(archive), name: data}
     if honest and name != "manifest.json":
         manifest = json.loads(files["manifest.json"])
         manifest["files"][name] = {
             "rows": data.count(b"\n"), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()
         }  # fmt: skip
         files["manifest.json"] = json.dumps(manifest).encode()
-    return zipped(files.items())
-
-
-def zipped(files) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as written:
-        for name, data in files:
-            written.writestr(name, data)
-    return target.getvalue()
+    return zipped(files)

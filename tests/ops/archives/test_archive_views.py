@@ -15,11 +15,12 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.members import add_member
 from annotations.projects.services.projects import archive_project, restore_project
 from tests import factories as make
-from tests.ops.archives.archived_world import archive_of, changed, files_of, full_project, zipped
+from tests.ops.archives.archived_world import archive_of, changed, full_project
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
 from tests.worlds.pages import mia, sign_in
 from tests.worlds.programs import Program
+from tests.zips import unzipped, zipped
 
 __all__ = ["mia", "sign_in"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,7 +56,7 @@ def test_a_manager_exports_and_downloads_an_archive(world, mia, sign_in):
     stored = models.StoredFile.objects.get(kind=models.StoredFileKind.ARCHIVE)
     url = reverse("archive_file", args=["covid", stored.pk])
     assert url in check_page(mia.get(EXPORT))
-    ours, fresh = files_of(b"".join(mia.get(url).streaming_content)), files_of(archive_of(world.project))
+    ours, fresh = unzipped(b"".join(mia.get(url).streaming_content)), unzipped(archive_of(world.project))
     assert ours.pop("manifest.json") and fresh.pop("manifest.json") and ours == fresh
     assert models.Event.objects.filter(verb=FILE_DOWNLOADED, actor=world.mia).exists()
     assert models.Event.objects.get(verb="archive.written").data["notes"] == 9

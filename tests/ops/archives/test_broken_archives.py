@@ -12,7 +12,8 @@ from annotations.formats.files import archives as container
 from annotations.models import Document, Label, Project, User
 from annotations.ops.services.archives.reading import import_archive
 from tests import factories as make
-from tests.ops.archives.archived_world import archive_of, changed, files_of, full_project, rows_of, zipped
+from tests.ops.archives.archived_world import archive_of, changed, full_project, rows_of
+from tests.zips import unzipped, zipped
 
 pytestmark = pytest.mark.django_db
 PEOPLE = ["anna", "bruno", "carla", "rita", "rosa", "mia"]
@@ -62,14 +63,14 @@ def test_files_that_are_no_archive(archive):
 
 
 def test_other_versions_are_refused(archive):
-    manifest = json.loads(files_of(archive)["manifest.json"])
+    manifest = json.loads(unzipped(archive)["manifest.json"])
     for version in (1, 3, "2", None, True):
         told = refused(changed(archive, "manifest.json", json.dumps(manifest | {"format_version": version}).encode()))
         assert told.startswith("manifest.json: The format version must be 2.")
 
 
 def test_wrong_content_is_noticed_by_its_hash(archive):
-    data = files_of(archive)["comment.jsonl"]
+    data = unzipped(archive)["comment.jsonl"]
     told = refused(changed(archive, "comment.jsonl", data.replace(b"Yes.", b"Nay."), honest=False))
     assert told.startswith("comment.jsonl: ") and "SHA-256" in told
     told = refused(changed(archive, "comment.jsonl", data + b"{}\n", honest=False))
@@ -77,9 +78,9 @@ def test_wrong_content_is_noticed_by_its_hash(archive):
 
 
 def test_missing_foreign_and_doubled_files(archive):
-    files = files_of(archive)
+    files = unzipped(archive)
     less = {name: data for name, data in files.items() if name != "flag.jsonl"}
-    assert refused(zipped(less.items())).startswith("flag.jsonl: The file is missing in the ZIP")
+    assert refused(zipped(less)).startswith("flag.jsonl: The file is missing in the ZIP")
     for name in ("../evil.jsonl", "/etc/passwd", "folder/", "a\\b", "C:evil", ".hidden"):
         assert "no folders and no paths" in refused(zipped([*files.items(), (name, b"")]))
     assert "not part of a project archive" in refused(zipped([*files.items(), ("more.jsonl", b"")]))
@@ -190,7 +191,7 @@ def test_a_frozen_version_must_have_its_content(archive):
 
 def test_broken_json_is_named_with_its_line(archive):
     for bad in (b"{", b"[]", b"3", b"\xff\xfe", b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": "\\ud800"}', b"[" * 9000):
-        data = files_of(archive)["flag.jsonl"].splitlines(keepends=True)
+        data = unzipped(archive)["flag.jsonl"].splitlines(keepends=True)
         told = refused(changed(archive, "flag.jsonl", data[0] + bad + b"\n"))
         assert told.startswith("flag.jsonl, line 2: "), told
 
@@ -203,7 +204,7 @@ def test_mutated_archives_are_refused_or_whole(archive):
         for _ in range(chance.randint(1, 20)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         _refused_or_whole(bytes(damaged))
-    names = [name for name in files_of(archive) if name != "manifest.json"]
+    names = [name for name in unzipped(archive) if name != "manifest.json"]
     for _ in range(40):
         name = chance.choice(names)
         rows = rows_of(archive, name)

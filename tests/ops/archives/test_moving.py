@@ -30,8 +30,9 @@ from annotations.review.services.finishing import finish_review
 from annotations.scores.services.scoring import score, score_request
 from annotations.text.attributes import AttributeDef
 from tests import factories as make
-from tests.ops.archives.archived_world import PATIENT, archive_of, files_of, full_project, rows_of
+from tests.ops.archives.archived_world import PATIENT, archive_of, full_project, rows_of
 from tests.worlds.commands import told
+from tests.zips import unzipped
 
 # Parts of a score that hold primary keys or names of the instance.
 IDS = {"author_id", "project"}
@@ -45,7 +46,7 @@ def world():
 
 def without_manifest(archive):
     """The files of an archive but the manifest, and without the roles, which an import gives to nobody."""
-    files = {name: data for name, data in files_of(archive).items() if name != "manifest.json"}
+    files = {name: data for name, data in unzipped(archive).items() if name != "manifest.json"}
     people = sorted(row["name"] for row in rows_of(archive, "people.jsonl"))
     return files | {"people.jsonl": "\n".join(people).encode()}
 
@@ -63,7 +64,7 @@ def test_on_another_instance_the_archive_is_byte_identical(world, tmp_path):
     assert (found["project"], found["notes"]) == ("covid", written["notes"])
     told("export_archive", "covid", second)
     one, two = file.read_bytes(), second.read_bytes()
-    manifests = [json.loads(files_of(archive)["manifest.json"]) for archive in (one, two)]
+    manifests = [json.loads(unzipped(archive)["manifest.json"]) for archive in (one, two)]
     assert without_manifest(one) == without_manifest(two)
     for manifest in manifests:
         manifest.pop("made_at")
@@ -141,7 +142,7 @@ def test_people_of_an_archive_are_marked_and_nobody_becomes_a_member(world, tmp_
 def test_an_erased_patient_leaves_nothing_in_the_archive(world):
     erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia)
     archive = archive_of(world.project)
-    for name, data in files_of(archive).items():
+    for name, data in unzipped(archive).items():
         for word in ('"whole"', '"note":"tied"', '"name":"draft"', '"P-1"', "Is this one?", "Cut off"):
             if name != "manifest.json":
                 assert word.encode() not in data, (name, word)
@@ -235,7 +236,7 @@ def test_beside_the_original_project_the_copy_has_the_same_archive(world):
     archive_project(project=world.project, actor=world.mia)
     archive = archive_of(world.project)
     assert not [name for name, data in without_manifest(archive).items() if not data], "every table has rows"
-    everything = b"".join(files_of(archive).values())
+    everything = b"".join(unzipped(archive).values())
     for secret in (b"anna@ward.example", b"Annamaria", *(u.password.encode() for u in models.User.objects.all())):
         assert secret not in everything
     assert all(set(row) == {"name", "member"} for row in rows_of(archive, "people.jsonl"))

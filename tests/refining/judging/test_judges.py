@@ -18,6 +18,8 @@ from models_runtime.refining.services.judging_results import result_of
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, note_of, offered
 from tests.backends.llm.test_judging import verdicts
+from tests.refining.judging.world import ask as send
+from tests.refining.judging.world import judged_project
 from tests.waiting import wait_for
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
@@ -45,20 +47,11 @@ def server(settings):
 
 @pytest.fixture
 def project():
-    project = make.make_project("covid", name="Covid ward")
-    gold, run = (make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run"))
-    for number in range(3):
-        note = make.make_note(project, f"{TEXT} {number}.", f"n{number}", patient_id=f"p{number}")
-        make.make_set(note, gold, [ROSSI, AGE, CITY], submitted=True)
-        make.make_set(note, run, [ROSSI, AGE, DOSE], submitted=True)
-    freeze(project=project, actor=None)
-    return project
+    return judged_project(3, TEXT, [ROSSI, AGE, CITY], [ROSSI, AGE, DOSE])
 
 
 def ask(client, *judges, **options):
-    data = {"gold": "1", "author": str(Author.objects.get(kind="run").pk), "token": str(uuid.uuid4())}
-    chosen = {"judge": judges or ("ward good", "ward fair", "ward odd"), "language": "it", "rules": "standard"}
-    return client.post(reverse("judge", args=["covid"]), data | chosen | options)
+    return send(client, **{"judge": judges or ("ward good", "ward fair", "ward odd")} | options)
 
 
 def done(judging):

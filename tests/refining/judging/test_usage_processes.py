@@ -7,15 +7,14 @@ from decimal import Decimal
 import pytest
 from django.db import OperationalError, connection
 
-from annotations.gold.services.making import freeze
 from annotations.models import Author, JobState
 from models_runtime.core.llm import Bill
 from models_runtime.models import Judging, Judgment, LlmAnswer, LlmUsage, RunItem
 from models_runtime.refining.services.judging import start_judging
 from models_runtime.runs.services.llm import start_llm_run
-from tests import factories as make
 from tests.backends.llm.scripted import entities, note_of, offered
 from tests.backends.llm.test_judging import verdicts
+from tests.refining.judging.world import judged_project
 from tests.waiting import HANGS, wait_for
 from tests.worlds.queue import end_lease, wait_for_state
 
@@ -23,6 +22,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 6
 FIRST, LAST = "note 0", f"note {NOTES - 1}"
 KEPT = NOTES - 2
+NAME = (0, 11, "PATIENT")
 
 
 class Ward:
@@ -55,14 +55,7 @@ def ward(settings, monkeypatch):
 
 @pytest.fixture
 def project():
-    project = make.make_project("covid")
-    authors = [make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run")]
-    for number in range(NOTES):
-        note = make.make_note(project, f"Mario Rossi, note {number}", f"n{number}")
-        for author in authors:
-            make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
-    freeze(project=project, actor=None)
-    return project
+    return judged_project(NOTES, "Mario Rossi, note", [NAME], [NAME])
 
 
 def a_run(project):

@@ -30,13 +30,13 @@ def ward(settings, script):
     return offered(settings, script, WARD_MODELS="one two three")
 
 
-def judged_project(notes=1):
+def judged_project(notes=1, text=TEXT, gold_spans=(ROSSI, AGE, CITY, AGAIN), run_spans=(ROSSI, AGE, DOSE)):
     project = make.make_project("covid", name="Covid ward")
     gold, run = (make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run"))
     for number in range(notes):
-        note = make.make_note(project, f"{TEXT} {number}.", f"n{number}", patient_id=f"p{number}")
-        make.make_set(note, gold, [ROSSI, AGE, CITY, AGAIN], submitted=True)
-        make.make_set(note, run, [ROSSI, AGE, DOSE], submitted=True)
+        note = make.make_note(project, f"{text} {number}.", f"n{number}", patient_id=f"p{number}")
+        make.make_set(note, gold, gold_spans, submitted=True)
+        make.make_set(note, run, run_spans, submitted=True)
     freeze(project=project, actor=None)
     return project
 

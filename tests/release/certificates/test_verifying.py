@@ -24,6 +24,7 @@ from tests.release.certificates.conftest import make_released, prepared_release
 from tests.release.certificates.test_signing import signed
 from tests.release.rules.certificates.sample import KEY, PRIVATE, content
 from tests.worlds.commands import printed, told
+from tests.zips import zipped
 
 
 def make_certified():
@@ -251,11 +252,7 @@ def test_a_certificate_of_another_instance_needs_its_fingerprint(certified, tmp_
 
 
 def test_a_zip_of_a_folder_is_read_without_the_folder(tmp_path):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("out/release.json", "{}")
-        archive.writestr("out/a.txt", "Text")
-    names, load = zip_files(packed)
+    names, load = zip_files(io.BytesIO(zipped({"out/release.json": "{}", "out/a.txt": "Text"})))
     assert names == ["a.txt", "release.json"] and load("a.txt") == b"Text"
     (tmp_path / "ward").mkdir()
     (tmp_path / "ward" / "a.txt").write_text("Text")
@@ -263,11 +260,8 @@ def test_a_zip_of_a_folder_is_read_without_the_folder(tmp_path):
 
 
 def test_zips_that_are_too_large_or_have_a_name_twice_are_refused():
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("a.txt", "Text")
-        with pytest.warns(UserWarning, match="Duplicate name"):
-            archive.writestr("a.txt", "Text")
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        packed = io.BytesIO(zipped([("a.txt", "Text")] * 2))
     with pytest.raises(ServiceError, match="two files of the same name"):
         zip_files(packed)
     with pytest.raises(ServiceError, match="too large for this page"):

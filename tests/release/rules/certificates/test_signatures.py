@@ -187,7 +187,9 @@ def test_what_was_certified_is_verified(data, format):
     states = {check.code: check.state for check in verdict.checks}
     assert {states[code] for code in ("texts", "key", "superseded")} == {CheckState.PASSED}
     assert states["spans"] is (CheckState.NOT_CHECKED if format == "text" else CheckState.PASSED)
-    # The same content and key give the same bytes.
+
+
+def test_the_same_content_and_key_give_the_same_bytes():
     assert (signatures.signed_json(content(), PRIVATE), signatures.signed_pdf(render(JSON), PRIVATE)) == (JSON, PDF)
 
 
