@@ -94,6 +94,7 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     release = Release.objects.exclude(pk=direct.pk).get()
     work(release.job_id)
     assert answer["Location"] == page("release", release.number) and release.note_count == 1
+    check_page(client.get(page("records")))
     shown = check_page(client.get(page("record", record.pk)))
     assert "presented to [HOSPITAL]" in shown and "123456789" in shown
     client.post(page("record_export", release.number))

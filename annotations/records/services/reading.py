@@ -49,10 +49,10 @@ def _lines(lines: IO[bytes]) -> Iterator[tuple[str, Any]]:
 
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
     if path.stat().st_size > MOST_BYTES:
-        raise ServiceError(f"“{path}” is too large for JSON. Save it as JSON Lines (.ndjson).", code="path")
+        raise ServiceError(f"“{path.name}” is too large for JSON. Save it as JSON Lines (.ndjson).", code="path")
     found = parsed(path.read_bytes())
     if isinstance(found, Unreadable):
-        raise ServiceError(f"“{path}” is not JSON. {found.reason}", code="path")
+        raise ServiceError(f"“{path.name}” is not JSON in UTF-8. Correct the file.", code="path")
     for number, one in enumerate(found if isinstance(found, list) else [found], start=1):
         yield f"item {number}", one
 
@@ -71,7 +71,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
                     else:
                         yield f"row {number}", _plain(row)
     except pyarrow.ArrowInvalid as error:
-        raise ServiceError(f"“{path}” is not a Parquet file that can be read.", code="path") from error
+        raise ServiceError(f"“{path.name}” is not a Parquet file that can be read.", code="path") from error
 
 
 def parsed(text: str | bytes) -> Any:

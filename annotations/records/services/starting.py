@@ -26,7 +26,7 @@ def start_deidentifying(
     ending = "." + name.rpartition(".")[2].lower()
     active = active_schemas(project)
     if ending not in FORMATS:
-        message = _("The file has none of these endings: %(endings)s. Rename it.")
+        message = _("The name of the file ends in none of: %(endings)s. Upload JSON, JSON Lines or Parquet.")
         raise ServiceError(message % {"endings": ", ".join(FORMATS)}, code="file")
     if not active:
         raise ServiceError(_("No schema is active. Add a schema, review and activate it."), code="schema")
