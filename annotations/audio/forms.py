@@ -21,7 +21,7 @@ class RecordingForm(forms.Form):
     words = forms.FileField(
         label=_("Words with times"),
         required=False,
-        help_text=_("JSON, CTM, TextGrid or WebVTT. Without, choose a recognizer."),
+        help_text=_("JSON, CTM, TextGrid or WebVTT. If you have no such file, choose a recognizer."),
     )
     recognizer = forms.ChoiceField(
         label=_("Recognizer"),
@@ -29,7 +29,10 @@ class RecordingForm(forms.Form):
         choices=[(POCKETSPHINX, _("pocketsphinx (English)")), (WHISPER, _("faster-whisper"))],
     )
     folder = forms.CharField(
-        label=_("Folder of weights"), required=False, max_length=60, help_text=_("For faster-whisper, on the worker.")
+        label=_("Folder of weights"),
+        required=False,
+        max_length=60,
+        help_text=_("Only for faster-whisper: a folder on the worker."),
     )
     patient = forms.CharField(label=_("Patient ID"), required=False, max_length=80)
     margin = WholeField(

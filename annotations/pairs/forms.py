@@ -30,11 +30,11 @@ class PileForm(forms.Form):
         help_text=_("Tokens on each side of a hidden part that say how sure its span is."),
     )
     threshold = forms.FloatField(
-        label=_("Similarity"),
+        label=_("Least similarity"),
         initial=0.95,
         min_value=0.3,
         max_value=1,
-        help_text=_("The least share of distinct tokens that both texts have, for a decision of average length."),
+        help_text=_("The share of distinct tokens that both texts have, for a decision of average length."),
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
 

@@ -79,8 +79,8 @@ def decisions(project: Project, state: str = "") -> QuerySet[PublishedDecision]:
 
 
 def to_settle(project: Project) -> QuerySet[PublishedDecision]:
-    """The decisions that a person settles, with their candidates."""
-    rows = PublishedDecision.objects.filter(project=project, state=PublishedState.AMBIGUOUS).defer("text")
+    """The decisions that a person settles, with their texts and candidates."""
+    rows = PublishedDecision.objects.filter(project=project, state=PublishedState.AMBIGUOUS)
     candidates = PairCandidate.objects.select_related("document").defer("document__text")
     return rows.prefetch_related(Prefetch("candidates", candidates)).order_by("pk")
 

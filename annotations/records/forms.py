@@ -20,14 +20,14 @@ class SchemaForm(forms.Form):
 
     shipped = forms.ChoiceField(label=gettext_lazy("Shipped schema"), required=False)
     file = forms.FileField(
-        label=gettext_lazy("Or the file of a schema"),
+        label=gettext_lazy("Or upload a schema"),
         required=False,
         help_text=gettext_lazy("JSON Schema with a rule for each field."),
     )
 
     def __init__(self, *args: Any, **about: Any) -> None:
         super().__init__(*args, **about)
-        offer(self, "shipped", [("", _("None")), *((name, name) for name in shipped_schemas())])
+        offer(self, "shipped", [("", _("Choose a type")), *((name, name) for name in shipped_schemas())])
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -52,14 +52,12 @@ class RecordsForm(forms.Form):
         help_text=gettext_lazy("JSON Lines (.ndjson), JSON or Parquet."),
         error_messages={"required": gettext_lazy("Choose a file of records.")},
     )
-    data_type = forms.ChoiceField(
-        label=gettext_lazy("Type, if the records don't state it"), required=False, help_text=""
-    )
+    data_type = forms.ChoiceField(label=gettext_lazy("Type of the records"), required=False, help_text="")
     policy = forms.ChoiceField(label=gettext_lazy("Policy"))
 
     def __init__(self, *args: Any, project: Project, **about: Any) -> None:
         super().__init__(*args, **about)
-        offer(self, "data_type", [("", _("None")), *((name, name) for name in active_schemas(project))])
+        offer(self, "data_type", [("", _("The records state it")), *((name, name) for name in active_schemas(project))])
         offer(self, "policy", [(one.value, one.name) for one in offered_policies(project)])
 
     def content(self) -> tuple[str, IO[bytes]]:
@@ -82,6 +80,7 @@ class RecordReleaseForm(forms.Form):
         super().__init__(*args, **about)
         offer(self, "policy", [(one.value, one.name) for one in offered_policies(project)])
         runs = [name for name in reading_authors(project) if name != AUTHOR]
+        self.has_runs = bool(runs)
         offer(self, "run", [(REVIEWED, _("Reviewers only")), *((name, f"run:{name}") for name in runs)])
         self.fields["run"].initial = next(iter(deciding_runs(project)), REVIEWED)
 

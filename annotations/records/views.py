@@ -15,7 +15,7 @@ from annotations.models import Job
 from annotations.records import selectors
 from annotations.records.forms import RecordReleaseForm, RecordsForm, SchemaForm
 from annotations.records.rules.plans import RecordError
-from annotations.records.rules.schemas import changes, check_schema
+from annotations.records.rules.schemas import FieldRule, changes, check_schema
 from annotations.records.services.releasing import field_changes, start_record_release
 from annotations.records.services.schemas import activate_schema, add_schema, review_schema
 from annotations.records.services.starting import start_deidentifying, start_record_export
@@ -52,13 +52,16 @@ def record_schema(request: Request, access: Access, pk: int) -> HttpResponse:
         return redirect("record_schema", access.slug, pk)
     before = selectors.version_before(row)
     differing = {one.path: one for one in changes(before.schema, row.schema)} if before else {}
+    changed = len(differing)
     leaves = check_schema(row.schema)
     context = {
         "row": row,
         "before": before,
+        "changed": changed,
         "leaves": [(leaf, differing.pop(leaf.path, None)) for leaf in leaves],
         "others": list(differing.values()),
         "own": row.created_by_id == access.user.pk,
+        "passing": sum(leaf.rule.rule == FieldRule.PASS for leaf in leaves),
     }
     return render(request, "records/schema.html", context)
 
@@ -84,9 +87,11 @@ def records(request: Request, access: Access) -> HttpResponse:
     ready = selectors.ready_records(project, runs=selectors.deciding_runs(project)).filter(
         pk__in=[one.pk for one in page]
     )
+    release_form = RecordReleaseForm(project=project, auto_id="release_%s")
     context = {
         "form": form,
-        "release_form": RecordReleaseForm(project=project, auto_id="release_%s"),
+        "release_form": release_form,
+        "read": release_form.has_runs,
         "counts": selectors.record_counts(project),
         "page": page,
         "ready": set(ready.values_list("pk", flat=True)),

@@ -27,18 +27,18 @@ class FeedForm(forms.Form):
     )  # fmt: skip
     source = forms.CharField(
         label=_("Incoming folder"), max_length=500, widget=forms.TextInput(attrs=NO_COMPLETION),
-        help_text=_("A folder on the server, inside the one that its operator allows for feeds."),
+        help_text=_("Such as ward/in. Files are removed from there once they are imported."),
     )  # fmt: skip
     target = forms.CharField(
         label=_("Outgoing folder"), max_length=500, widget=forms.TextInput(attrs=NO_COMPLETION),
-        help_text=_("Only de-identified text, certificates and the list of withdrawn files are written there."),
+        help_text=_("Such as ward/out. It gets de-identified text, certificates and the list of withdrawn files."),
     )  # fmt: skip
     run = forms.CharField(
         label=_("Run"), max_length=120, widget=forms.TextInput(attrs={**NO_COMPLETION, "list": "feed-runs"}),
         help_text=_("A run, whose settings the feed uses, or a backend or trained model for a run of its own."),
     )  # fmt: skip
     policy = forms.CharField(
-        label=_("Release policy"), max_length=60,
+        label=_("Release policy"), max_length=60, help_text=_("The name of a policy, such as mask."),
         widget=forms.TextInput(attrs={**NO_COMPLETION, "list": "feed-policies"}),
     )  # fmt: skip
     read_percent = WholeField(

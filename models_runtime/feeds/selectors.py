@@ -160,6 +160,12 @@ def at_work(release: Release) -> bool:
     return release.state == ReleaseState.PREPARING or bool(release.job and release.job.state in LIVE)
 
 
+def parts_of(feed: Feed) -> QuerySet[FeedDelta]:
+    """The parts, the newest first; `has_findings`: a note of this part's sort is at the leak gate."""
+    at_gate = FeedNote.objects.filter(feed=feed, state=FeedNoteState.GATE, record=OuterRef("records"))
+    return feed.deltas.select_related("release").annotate(has_findings=Exists(at_gate)).order_by("-pk")
+
+
 def begin_now(feed: Feed) -> Any:
     """The first day of the present period, in the time zone of the instance."""
     return period_begin(feed.period, timezone.localdate())

@@ -55,12 +55,14 @@ def feed(request: Request, access: Access, pk: int) -> HttpResponse:
         with error_as_message(request):
             _act(request, access, found)
         return redirect("feed", access.slug, pk)
+    status = selectors.status_of(found)
     context = {
         "feed": found,
-        "status": selectors.status_of(found),
+        "status": status,
+        "steps": [one for one in status.steps if one.count],
         "runs": _runs(access),
         "quarantine": paged(request, selectors.quarantined(found), ROWS),
-        "deltas": found.deltas.select_related("release").order_by("-pk")[:ROWS],
+        "deltas": selectors.parts_of(found)[:ROWS],
     }
     return render_part(request, "feeds/feed.html", "feeds/feed_state.html", context)
 

@@ -30,7 +30,9 @@ from tests.feeds.feed_world import FeedWorld, on, states
 from tests.ops.test_erasing_everything import tables
 from tests.records import fhir
 from tests.records.world import FLAT, LISTING_1, LISTING_2, STRINGS, VISIT, active, label_strings
+from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
+from tests.worlds.pages import signed_in
 
 DAY = date(2026, 3, 2)
 
@@ -47,7 +49,7 @@ def test_records_leave_through_a_part_of_their_own(feed_world: FeedWorld):
     other = VISIT | {"patient": "P-78", "name": "Anna Neri"}
     wrong = VISIT | {"weight": "heavy"}
     rows = [LISTING_2 | {"dataType": "clinicalRecord"}, VISIT | {"dataType": "visit"}, other | {"dataType": "visit"},
-            wrong | {"dataType": "visit"}]  # fmt: skip
+            wrong | {"dataType": "visit"}, VISIT | {"dataType": "visit", "status": "lost"}]  # fmt: skip
     feed_world.put("day.ndjson", "".join(json.dumps(one) + "\n" for one in rows))
     feed_world.put("broken.json", "{")
     with on(DAY):
@@ -65,8 +67,10 @@ def test_records_leave_through_a_part_of_their_own(feed_world: FeedWorld):
     assert not any(string in clinical["note"] for string in STRINGS if len(string) > 2)
     quarantined = {one.name: one for one in FeedFile.objects.filter(state="quarantined")}
     assert quarantined["broken.json"].reason == "refused"
-    (problem,) = quarantined["day.ndjson"].problems
-    assert (problem["where"], problem["path"]) == ("line 4", "/weight")
+    problems = [(one["where"], one["path"]) for one in quarantined["day.ndjson"].problems]
+    assert problems == [("line 4", "/weight"), ("line 5", "/status")]
+    html = check_page(signed_in(feed_world.mia).get(f"/projects/ward/feeds/{feed.pk}"))
+    assert "Line 5 <code>/status</code>" in html and f"{quarantined['day.ndjson'].pk:06d}" in html
     for path in (feed_world.target / "2026-03-02-records-json").iterdir():
         path.rename(feed_world.root / path.name)  # The recipient takes the records away.
     with on(DAY + timedelta(days=1)):

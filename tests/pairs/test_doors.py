@@ -56,6 +56,7 @@ def test_the_page_starts_a_job_shows_the_flagged_pairs_first_and_settles(project
     rows = html.split('id="pairs-title"')[1]
     assert "data-flagged" in rows and rows.index(">q") < rows.index(">s"), "the flagged pair comes first"
     assert 'data-open="1"' in html and "1,384.12" in html and "7.59" in html
+    assert "Published text" in html and reverse("note", args=["court", Document.objects.get(name="a").pk]) in html
     assert '<th scope="row">s' not in check_page(client.get(PAGE, {"state": "flagged"}))
     assert client.get(PAGE, {"state": "other"}).status_code == 404
     open_one = PublishedDecision.objects.get(name="p")

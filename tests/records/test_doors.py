@@ -44,11 +44,14 @@ def test_a_schema_needs_a_second_person_and_its_changes_are_shown(project, mia):
     other = make_member(project, "manager", "noa")
     client = signed_in(mia)
     assert "No schemas yet" in check_page(client.get(page("record_schemas")))
+    html = check_page(client.get(page("records")))
+    assert "No schema is active" in html and 'type="file"' not in html
     assert client.post(page("record_schemas"), {}).status_code == 422
     answer = client.post(page("record_schemas"), {"file": upload(LISTING_1)})
     first = RecordSchema.objects.get()
     assert answer["Location"] == page("record_schema", first.pk) and first.state == "draft"
     assert "a missing comma was added" in check_page(client.get(answer["Location"]))
+    assert "No field stays as it is" in check_page(client.get(answer["Location"]))
     client.post(answer["Location"], {"act": "review"})
     client.post(answer["Location"], {"act": "activate"})
     assert RecordSchema.objects.get().state == "draft", "who added it can't review it"
@@ -79,7 +82,7 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     check_page(client.get(answer["Location"]))
     record = Record.objects.select_related("document").get()
     html = check_page(client.get(page("records")))
-    assert 'data-waiting="1"' in html and 'data-ready="0"' in html
+    assert 'data-waiting="1"' in html and 'data-ready="0"' in html and "Run a model" in html
     assert "waits" in check_page(client.get(page("record", record.pk)))
     direct = Release.objects.get()
     assert (direct.number, direct.note_count) == (job.result["release"], 0), "the record without free text"

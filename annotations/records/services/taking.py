@@ -109,7 +109,10 @@ def _taken(
     found: list[ReadRecord | RecordOutcome] = []
     for where, value in batch:
         try:
-            found.append(reader.read(where, value))
+            read = reader.read(where, value)
+            if not read.done.free:
+                check_output(read.plan, read.done.output)
+            found.append(read)
         except RecordError as error:
             found.append(_refused(where, error))
     reads = [one for one in found if isinstance(one, ReadRecord)]
@@ -125,15 +128,11 @@ def _outcome(read: ReadRecord, stored: Mapping[str, int]) -> RecordOutcome:
         return RecordOutcome(read.where, OutcomeState.HELD, name, read.leak, _(LEAK))
     if read.digest in stored:
         return RecordOutcome(read.where, OutcomeState.WAITING, name, record=stored[read.digest])
-    try:
-        check_output(read.plan, read.done.output)
-    except RecordError as error:
-        return _refused(read.where, error, name)
     return RecordOutcome(read.where, OutcomeState.READY, name, output=read.wrapped())
 
 
-def _refused(where: str, error: RecordError, data_type: str = "") -> RecordOutcome:
-    return RecordOutcome(where, OutcomeState.REFUSED, data_type, error.path, error.reason)
+def _refused(where: str, error: RecordError) -> RecordOutcome:
+    return RecordOutcome(where, OutcomeState.REFUSED, path=error.path, reason=error.reason)
 
 
 def _stored(reader: RecordReader, reads: Sequence[ReadRecord], actor: models.User | None) -> dict[str, int]:

@@ -1,4 +1,4 @@
-/** The page of a recording: waveform, transcript in step with the sound, and the parts beside the words. */
+/** The page of a recording: waveform, transcript in step with the sound, and the suggested parts. */
 
 /** @typedef {{ duration: number, peaks: number[], words: [number, number][] }} RecordingData */
 /** @typedef {[number, number, number, string, boolean]} RegionState id, start, end (seconds), cause, muted */
