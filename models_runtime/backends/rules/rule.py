@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,12 +127,16 @@ def nothing(text: str, start: int, end: int) -> Iterable[Found]:
 
 
 TOKEN: Final = re.compile(r"[0-9]+|[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|[@+(]")
-_LONGEST: Final = 41
-"""A word of that many letters triggers no rule."""
+_LONGEST: Final = 40
+"""A word of more letters triggers no rule."""
+_MOST_REMEMBERED: Final = 1 << 16
 
 
-class TriggerTable:
-    """Rules by trigger word."""
+class TriggerTable(dict[str, tuple[tuple[Rule, ...], str]]):
+    """The rules that a word triggers, and the word in lower case if it begins with a capital, else an empty string.
+
+    Filled on demand.
+    """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._anyhow: dict[str, tuple[Rule, ...]] = {}
@@ -141,13 +145,17 @@ class TriggerTable:
             by_word = self._capital if rule.capital else self._anyhow
             for trigger in set(rule.triggers or groups().get(rule.id, ())):
                 by_word[trigger] = (*by_word.get(trigger, ()), rule)
-        self.of = lru_cache(maxsize=1 << 16)(self._look_up)
+
+    def __missing__(self, word: str) -> tuple[tuple[Rule, ...], str]:
+        found = self._look_up(word)
+        if len(self) < _MOST_REMEMBERED and len(word) <= _LONGEST:
+            self[word] = found
+        return found
 
     def _look_up(self, word: str) -> tuple[tuple[Rule, ...], str]:
-        """The rules that a word triggers; the word in lower case if it begins with a capital, else an empty string."""
         if word.isdigit():
             return self._anyhow.get(DIGITS[min(len(word), 9)], ()), ""
-        if len(word) >= _LONGEST:
+        if len(word) > _LONGEST:
             return (), ""
         lower = word.lower()
         triggered, capital = self._anyhow.get(lower, ()), word[0] != lower[0]
@@ -170,7 +178,7 @@ def scan(text: str, rules: TriggerTable) -> Scan:
     """All hits of the rules in a text."""
     found = Scan()
     for token in TOKEN.finditer(text):
-        triggered, capital = rules.of(token[0][:_LONGEST])
+        triggered, capital = rules[token[0]]
         if capital:
             found.capitals.append((capital, *token.span()))
         if triggered:
