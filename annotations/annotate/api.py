@@ -12,7 +12,6 @@ from uuid import uuid4
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from ninja import Field, Schema
-from ninja.responses import Status
 
 from annotations.annotate.services.annotation_set import SetStatus, hand_in, reopen, start_annotations, state_of
 from annotations.annotate.services.spans import ChangedSpans, apply_change
@@ -84,7 +83,7 @@ def start_own_annotations(response: HttpResponse, access: Access, note: Note) ->
 
 
 @router.post(f"{PATH}/spans", Can.ANNOTATE, response={201: SavedSpan})
-def create_span(response: HttpResponse, access: Access, note: Note, body: NewSpan) -> Status[SavedSpan]:
+def create_span(response: HttpResponse, access: Access, note: Note, body: NewSpan) -> SavedSpan:
     """Create a span. The same span again changes nothing."""
     start_annotations(access=access, note=note)
     label = label_coded(access.project, body.label)
@@ -95,7 +94,7 @@ def create_span(response: HttpResponse, access: Access, note: Note, body: NewSpa
     # Only a label that was merged meanwhile is another one than the one that was asked for.
     code = body.label if answer.span["label"] == label else codes_of(access.project.pk)[answer.span["label"]]
     _set_etag(response, note, answer.version)
-    return Status(201, SavedSpan(version=answer.version, span=SpanOut.of(answer.span, code)))
+    return SavedSpan(version=answer.version, span=SpanOut.of(answer.span, code))
 
 
 @router.patch(f"{PATH}/spans/{{int:span}}", Can.ANNOTATE, response=SavedSpan)

@@ -1,7 +1,6 @@
 """Routes of recordings."""
 
 from ninja import Field, File, Form, Query, Schema, UploadedFile
-from ninja.responses import Status
 
 from annotations.audio import selectors
 from annotations.audio.rules.intervals import MARGIN
@@ -97,10 +96,10 @@ def list_audio_regions(access: Access, note: int) -> list[AudioRegion]:
 
 
 @router.post(f"{ONE}/regions", Can.MAKE_GOLD, response={201: RegionItem})
-def mark_audio_region(access: Access, note: int, body: RegionBounds) -> Status[AudioRegion]:
+def mark_audio_region(access: Access, note: int, body: RegionBounds) -> AudioRegion:
     """Mute a part of a recording."""
     with named({"bounds": "end"}):
-        return Status(201, mark_region(recording=_regions(access, note), **body.dict(), actor=access.user))
+        return mark_region(recording=_regions(access, note), **body.dict(), actor=access.user)
 
 
 @router.patch(f"{ONE}/regions/{{int:region}}", Can.MAKE_GOLD, response=RegionItem)

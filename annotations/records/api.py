@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any
 
 from ninja import Field, File, Form, Query, Schema, UploadedFile
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
@@ -103,11 +102,11 @@ def list_record_schemas(request: ApiRequest, access: Access, paging: Query[Pagin
 
 
 @router.post(SCHEMAS, Can.MANAGE, response={201: SchemaFields})
-def add_record_schema(access: Access, body: NewSchema) -> Status[dict[str, Any]]:
+def add_record_schema(access: Access, body: NewSchema) -> dict[str, Any]:
     """Add the next version of a type, as a draft. A shipped schema is reviewed already."""
     with named({"schema": "text", "shipped": "text"}):
         row = add_schema(project=access.project, text=body.text, actor=access.user)
-    return Status(201, summary(row, selectors.version_before(row)))
+    return summary(row, selectors.version_before(row))
 
 
 @router.get(ONE, Can.MANAGE, response=SchemaFields)
@@ -156,7 +155,7 @@ def deidentify_records(
 
 
 @router.post(f"{PATH}/release", Can.RELEASE, response={202: RecordRelease})
-def release_records(access: Access, body: RecordReleaseOrder) -> Status[RecordRelease]:
+def release_records(access: Access, body: RecordReleaseOrder) -> RecordRelease:
     """Start a release of the records that are ready."""
     runs = tuple(body.runs) or selectors.deciding_runs(access.project)
     ready = selectors.ready_records(access.project, runs=runs, unreviewed=True)
@@ -168,7 +167,7 @@ def release_records(access: Access, body: RecordReleaseOrder) -> Status[RecordRe
         runs=runs,
         unreviewed=True,
     )
-    return Status(202, RecordRelease(release=release.number, records=release.note_count))
+    return RecordRelease(release=release.number, records=release.note_count)
 
 
 @router.post("/projects/{slug:slug}/releases/{int:release}/records", Can.RELEASE, response={202: JobItem})

@@ -10,7 +10,6 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.rules.disagreement import DisagreementKind
@@ -283,7 +282,7 @@ def list_amendments(request: routes.ApiRequest, access: Access, paging: Query[Pa
 @router.post(AMENDMENTS, Can.MANAGE, response={201: AmendmentItem}, tags=["Guidelines"])
 def new_amendment(
     request: routes.ApiRequest, response: HttpResponse, access: Access, body: NewAmendment
-) -> Status[AmendmentItem]:
+) -> AmendmentItem:
     """Add a rule at the end of the guidelines, and begin another round. If-Match is the ETag of the guidelines."""
     matched(request, version_tag(access.project))
     wanted = routes.check(AmendmentForm({"text": body.text, "seen_version": access.project.guidelines_version}))
@@ -294,7 +293,7 @@ def new_amendment(
         )
     access.project.refresh_from_db()
     response["ETag"] = version_tag(access.project)
-    return Status(201, AmendmentItem.of(made, located=True))
+    return AmendmentItem.of(made, located=True)
 
 
 def _location(access: Access, body: NewAmendment) -> tuple[Document, int, int] | None:

@@ -359,7 +359,7 @@ def _entering(view: RouteView, right: Can, status: int) -> RouteView:
         if not status or isinstance(made, Status):
             return made
         job = made if isinstance(made, Job) else getattr(made, "job", None)
-        if status == 202 and job is not None:
+        if status == 202 and isinstance(job, Job):
             response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
         return Status(status, made)
 

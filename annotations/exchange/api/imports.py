@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, File, Form, Query, Schema, UploadedFile
 from ninja.responses import Status
@@ -24,7 +23,7 @@ from annotations.exchange.services.sources import PATIENTS
 from annotations.exchange.services.staged import discard, pack, stage_import, start_import
 from annotations.formats import DETECT
 from annotations.formats.notes import NoteError, check_name
-from annotations.jobs.api import JobItem, started
+from annotations.jobs.api import JobItem
 from annotations.models import Category, Import, ImportState, Job, Project
 from annotations.projects.selectors.labels import accepted_labels
 
@@ -68,7 +67,7 @@ class FileOptions(Schema):
 
 @router.post("/projects/{slug:slug}/notes", Can.MANAGE, response={202: JobItem})
 @takes_uploads(Can.MANAGE)
-def import_notes_now(response: HttpResponse, access: Access, body: NewNotes) -> Status[JobItem]:
+def import_notes_now(access: Access, body: NewNotes) -> Job:
     """Import notes. The job's result says how many were imported, and why others were refused."""
     _check_names(body.notes)
     files = [(f"{note.name.removesuffix('.txt')}.txt", note.text.encode()) for note in body.notes]
@@ -78,20 +77,16 @@ def import_notes_now(response: HttpResponse, access: Access, body: NewNotes) -> 
         access, name=f"{len(body.notes)} notes", content=pack(files), format="text",
         language=body.language, take_duplicates=body.take_duplicates,
     )  # fmt: skip
-    return _start(response, access, staged)
+    return _start(access, staged)
 
 
 @router.post("/projects/{slug:slug}/imports", Can.MANAGE, response={202: JobItem})
 @takes_uploads(Can.MANAGE)
 def import_files(
-    request: ApiRequest,
-    response: HttpResponse,
-    access: Access,
-    options: Form[FileOptions],
-    files: File[list[UploadedFile]],
-) -> Status[JobItem]:
+    request: ApiRequest, access: Access, options: Form[FileOptions], files: File[list[UploadedFile]]
+) -> Job:
     """Import files in any format that the import page takes. Labels that the project lacks are a conflict (409)."""
-    return _start(response, access, stage_files(request, access, options))
+    return _start(access, stage_files(request, access, options))
 
 
 def stage_files(request: ApiRequest, access: Access, options: FileOptions) -> Import:
@@ -139,14 +134,13 @@ def _stage(access: Access, **wanted: Any) -> Import:
         raise invalid(*(("files", problem.message) for problem in error.problems)) from error
 
 
-def _start(response: HttpResponse, access: Access, staged: Import) -> Status[JobItem]:
+def _start(access: Access, staged: Import) -> Job:
     """Start the import, or discard the upload where it can't start."""
     try:
-        job = start_import(project=access.project, import_id=staged.pk, actor=access.user)
+        return start_import(project=access.project, import_id=staged.pk, actor=access.user)
     except ServiceError:
         discard(row=staged)
         raise
-    return started(response, access.project.slug, job)
 
 
 # Routes of imports in steps: upload, preview, choose, start, report. `POST …/imports` starts at once.
@@ -256,10 +250,9 @@ def start_staged_import(access: Access, import_id: int) -> Job:
 
 
 @router.delete(ONE, Can.MANAGE, response={204: None})
-def discard_import(access: Access, import_id: int) -> Status[None]:
+def discard_import(access: Access, import_id: int) -> None:
     """Discard a staged import. Nothing is imported."""
     staged.discard(row=import_of(access, import_id))
-    return Status(204, None)
 
 
 def _change(project: Project, row: Import, body: ImportChoices) -> None:

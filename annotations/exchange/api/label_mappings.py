@@ -3,7 +3,6 @@
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.answers import matched, outdated
@@ -78,12 +77,12 @@ def list_label_mappings(request: ApiRequest, access: Access, paging: Query[Pagin
 
 
 @router.post(PATH, Can.MANAGE, response={201: MappingWithLabels})
-def new_label_mapping(response: HttpResponse, access: Access, body: NewMapping) -> Status[MappingWithLabels]:
+def new_label_mapping(response: HttpResponse, access: Access, body: NewMapping) -> MappingWithLabels:
     """Add a label mapping. The answer suggests a code for each label."""
     wanted = check(NewMappingForm(body.dict(), sets=shipped_label_sets()))
     with named({"name": "name", "target": "target"}):
         made = add_mapping(project=access.project, name=wanted["name"], target=wanted["target"], actor=access.user)
-    return Status(201, _said(response, made))
+    return _said(response, made)
 
 
 @router.get(ONE, response=MappingWithLabels)
@@ -114,10 +113,9 @@ def change_label_mapping(
 
 
 @router.delete(ONE, Can.MANAGE, response={204: None})
-def remove_label_mapping(access: Access, mapping: int) -> Status[None]:
+def remove_label_mapping(access: Access, mapping: int) -> None:
     """Delete a label mapping. Exports that have started keep the codes that they started with."""
     delete_mapping(mapping=selectors.mapping_of(access, mapping), actor=access.user)
-    return Status(204, None)
 
 
 def _said(response: HttpResponse, mapping: LabelMapping) -> MappingWithLabels:

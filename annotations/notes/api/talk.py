@@ -6,7 +6,6 @@ from typing import Final
 from django.http import Http404, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.mount import sends
@@ -66,20 +65,20 @@ def list_comments(request: ApiRequest, access: Access, note: Note, paging: Query
 
 
 @router.post(f"{PATH}/comments", Can.ANNOTATE, response={201: CommentThread})
-def new_comment(access: Access, note: Note, body: NewComment) -> Status[CommentThread]:
+def new_comment(access: Access, note: Note, body: NewComment) -> CommentThread:
     """Start a thread."""
     about = talk.ThreadSubject(annotator=_annotator(access, note, body), span=body.span, start=body.start, end=body.end)
     with named(_ABOUT):
         made = talk.add_comment(access=access, document=note, about=about, text=body.text)
-    return Status(201, _read(access, note, made.pk))
+    return _read(access, note, made.pk)
 
 
 @router.post(f"{COMMENT}/answers", Can.ANNOTATE, response={201: CommentThread})
-def answer_comment(access: Access, note: Note, comment: int, body: CommentText) -> Status[CommentThread]:
+def answer_comment(access: Access, note: Note, comment: int, body: CommentText) -> CommentThread:
     """Answer a thread. An answer to an answer belongs to the same thread."""
     with named(_TEXT):
         made = talk.answer(access=access, document=note, thread=comment, text=body.text)
-    return Status(201, _read(access, note, made.answers_id or made.pk))
+    return _read(access, note, made.answers_id or made.pk)
 
 
 @router.patch(COMMENT, Can.ANNOTATE, response=CommentThread)
@@ -91,10 +90,9 @@ def change_comment(access: Access, note: Note, comment: int, body: CommentText) 
 
 
 @router.delete(COMMENT, Can.ANNOTATE, response={204: None})
-def remove_comment(access: Access, note: Note, comment: int) -> Status[None]:
+def remove_comment(access: Access, note: Note, comment: int) -> None:
     """Delete one's own comment or answer. A comment with answers only loses its text."""
     talk.delete_comment(access=access, document=note, comment=comment)
-    return Status(204, None)
 
 
 @router.post(f"{COMMENT}/resolve", Can.ANNOTATE, response=CommentThread)
@@ -125,18 +123,17 @@ def list_flags(access: Access, note: Note) -> list[OpenFlag]:
 
 
 @router.post(f"{PATH}/flags", Can.ANNOTATE, response={201: OpenFlag})
-def new_flag(access: Access, note: Note, body: NewFlag) -> Status[OpenFlag]:
+def new_flag(access: Access, note: Note, body: NewFlag) -> OpenFlag:
     """Flag a note, or change the reason of one's own open flag."""
     with named(_FLAG):
         made = talk.raise_flag(access=access, document=note, reason=body.reason, text=body.text)
-    return Status(201, next(each for each in flags_of(access, note) if each.id == made.pk))
+    return next(each for each in flags_of(access, note) if each.id == made.pk)
 
 
 @router.delete(f"{PATH}/flags/{{int:flag}}", Can.ANNOTATE, response={204: None})
-def remove_flag(access: Access, note: Note, flag: int) -> Status[None]:
+def remove_flag(access: Access, note: Note, flag: int) -> None:
     """Remove a flag: one's own, or any as a reviewer."""
     talk.clear_flag(access=access, document=note, flag=flag)
-    return Status(204, None)
 
 
 # ── Parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -131,9 +131,9 @@ def renew_webhook_secret(access: Access, webhook: One) -> WebhookWithSecret:
 
 
 @router.post(f"{ONE}/test", Can.MANAGE, response={202: DeliveryItem})
-def send_webhook_test(access: Access, webhook: One) -> Status[DeliveryItem]:
+def send_webhook_test(access: Access, webhook: One) -> DeliveryItem:
     """Send a test. It is tried once, also if the webhook is off."""
-    return Status(202, DeliveryItem.of(webhooks.send_test(webhook=webhook, actor=access.user)))
+    return DeliveryItem.of(webhooks.send_test(webhook=webhook, actor=access.user))
 
 
 @router.get(DELIVERIES, Can.MANAGE, response=Page[DeliveryItem])
@@ -143,7 +143,7 @@ def list_deliveries(request: ApiRequest, access: Access, webhook: One, paging: Q
 
 
 @router.post(f"{DELIVERIES}/{{int:delivery}}/resend", Can.MANAGE, response={202: DeliveryItem})
-def resend_delivery(access: Access, webhook: One, delivery: int) -> Status[DeliveryItem]:
+def resend_delivery(access: Access, webhook: One, delivery: int) -> DeliveryItem:
     """Send a delivery again, with the same id."""
     webhooks.send_again(delivery=delivery_of(webhook, delivery), actor=access.user)
-    return Status(202, DeliveryItem.of(delivery_of(webhook, delivery)))
+    return DeliveryItem.of(delivery_of(webhook, delivery))

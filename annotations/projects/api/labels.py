@@ -8,7 +8,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.answers import matched, unless_stale
@@ -149,14 +148,14 @@ def list_labels(request: ApiRequest, access: Access, paging: Query[Paging]) -> P
 
 
 @router.post(PATH, Can.MANAGE, response={201: LabelItem})
-def new_label(access: Access, body: NewLabel) -> Status[LabelItem]:
+def new_label(access: Access, body: NewLabel) -> LabelItem:
     """Add a label at the end of the list."""
     label_set = get_object_or_404(LabelSet, project=access.project)
     data = body.dict() | {"category": _category_id(access, body.category), "attributes": _lines(body.attributes)}
     wanted = check(label_forms.AddLabelForm(data, label_set=label_set))
     with named(_FIELDS):
         made = label_services.add_label(label_set=label_set, actor=access.user, **wanted)
-    return Status(201, LabelItem.of(made))
+    return LabelItem.of(made)
 
 
 @router.get(ONE, response=LabelItem)
@@ -205,10 +204,9 @@ def move_label_to(access: Access, label: int, body: NewPosition) -> LabelItem:
 
 
 @router.delete(ONE, Can.MANAGE, response={204: None})
-def remove_label(access: Access, label: int) -> Status[None]:
+def remove_label(access: Access, label: int) -> None:
     """Delete a label that nothing uses."""
     label_services.delete_label(label=label_at(access.project, label), actor=access.user)
-    return Status(204, None)
 
 
 @router.get(f"{ONE}/merge", Can.MANAGE, response=LabelMergePreview)
@@ -293,7 +291,7 @@ def list_categories(request: ApiRequest, access: Access, paging: Query[Paging]) 
 
 
 @router.post(CATEGORIES, Can.MANAGE, response={201: CategoryItem})
-def new_category(access: Access, body: NewCategory) -> Status[CategoryItem]:
+def new_category(access: Access, body: NewCategory) -> CategoryItem:
     """Add a category at the end of the list."""
     label_set = get_object_or_404(LabelSet, project=access.project)
     others = list(label_set.categories.all())
@@ -301,7 +299,7 @@ def new_category(access: Access, body: NewCategory) -> Status[CategoryItem]:
     wanted = check(label_forms.CategoryForm({"name": body.name, "hue": hue}, others=others))
     with named(_OF_CATEGORY):
         made = add_category(label_set=label_set, name=wanted["name"], hue=wanted["hue"], actor=access.user)
-    return Status(201, CategoryItem.from_orm(made))
+    return CategoryItem.from_orm(made)
 
 
 @router.get(CATEGORY, response=CategoryItem)
@@ -333,10 +331,9 @@ def move_category_to(access: Access, category: int, body: NewPosition) -> Catego
 
 
 @router.delete(CATEGORY, Can.MANAGE, response={204: None})
-def remove_category(access: Access, category: int) -> Status[None]:
+def remove_category(access: Access, category: int) -> None:
     """Delete a category without labels."""
     delete_category(category=category_at(access.project, category), actor=access.user)
-    return Status(204, None)
 
 
 def _said(response: HttpResponse, row: Category) -> CategoryItem:

@@ -10,7 +10,6 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
@@ -166,11 +165,11 @@ def preview_audit(access: Access, release: Named, wanted: Query[AuditChoices]) -
 
 
 @router.post(PATH, Can.RELEASE, response={201: AuditVerdict})
-def plan_release_audit(access: Access, release: Named, body: AuditChoices) -> Status[AuditVerdict]:
+def plan_release_audit(access: Access, release: Named, body: AuditChoices) -> AuditVerdict:
     """Plan the audit of a release: draw the sample and plant leaks in it."""
     with named({"by": "by", "planted": "planted"}):
         plan = plan_audit(release=release, choices=body.chosen(), actor=access.user)
-    return Status(201, _state(access, plan))
+    return _state(access, plan)
 
 
 @router.get(PATH, Can.AUDIT_RELEASES, response=AuditVerdict)
@@ -201,13 +200,13 @@ def read_audit_note(access: Access, release: Named) -> ReadingNote:
 
 
 @router.post(f"{PATH}/note/marks", Can.AUDIT_RELEASES, response={201: MarkItem})
-def mark_leak(access: Access, release: Named, body: NewMark) -> Status[MarkItem]:
+def mark_leak(access: Access, release: Named, body: NewMark) -> MarkItem:
     """Mark a stretch of the shown text as a leak. The same stretch again gets the new label."""
     plan = _plan(release)
     row = reading.note_of(plan, body.note, access.user)
     with named({"bounds": "start", "replaced": "start", "label": "label"}):
         made = reading.mark(note=row, start=body.start, end=body.end, label=body.label, user=access.user)
-    return Status(201, MarkItem.of(made, audits.shown_of(row)))
+    return MarkItem.of(made, audits.shown_of(row))
 
 
 @router.delete(f"{PATH}/note/marks/{{int:mark}}", Can.AUDIT_RELEASES, response={204: None})

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from django.http import HttpResponse
 from ninja import Field, File, Form, Schema, UploadedFile
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import file_answer
@@ -98,15 +97,14 @@ def draft_certificate(access: Access, release: Named) -> signing.Prospect:
 
 
 @router.post(PATH, Can.RELEASE, response={201: CertificateItem})
-def sign_certificate(access: Access, release: Named, body: NewCertificate) -> Status[Certificate]:
+def sign_certificate(access: Access, release: Named, body: NewCertificate) -> Certificate:
     """Sign a release. If the newest certificate says the same already, it is returned."""
     form = SignForm(body.dict() | {"own_risks": "\n".join(" ".join(risk.split()) for risk in body.own_risks)})
     check(form)
     with named({"expiry": "expires_on", "risks": "accepted", "long": "own_risks"}):
-        made = signing.sign(
+        return signing.sign(
             release=release, terms=form.terms(), accepted=body.accepted, own_risks=form.risks(), actor=access.user
         )  # fmt: skip
-    return Status(201, made)
 
 
 @router.get(PATH, Can.AUDIT_RELEASES, response=list[CertificateItem])

@@ -7,7 +7,6 @@ from datetime import datetime
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.answers import matched, unless_stale
@@ -90,14 +89,14 @@ def list_policies(access: Access) -> list[policies.OfferedPolicy]:
 
 
 @router.post(PATH, Can.RELEASE, response={201: PolicyWithRules})
-def new_policy(response: HttpResponse, access: Access, body: NewPolicy) -> Status[PolicyWithRules]:
+def new_policy(response: HttpResponse, access: Access, body: NewPolicy) -> PolicyWithRules:
     """Create a policy under a new short name."""
     rules = with_merged(access.project, _sent(access.project, body.rules))
     with named(FIELDS):
         made = save_policy(
             project=access.project, slug=body.policy, name=body.name, rules=rules, actor=access.user, new=True
         )
-    return Status(201, _shown(response, access.project, made.slug))
+    return _shown(response, access.project, made.slug)
 
 
 @router.get(f"{PATH}/{{slug:policy}}", Can.RELEASE, response=PolicyWithRules)

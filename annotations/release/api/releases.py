@@ -4,10 +4,8 @@ import uuid
 from datetime import date, datetime
 from typing import Annotated, Any
 
-from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api import routes
@@ -15,7 +13,7 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, JobNumber, Username, check, invalid, named, read_as
 from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.exchange.forms.exports import set_choices
-from annotations.jobs.api import JobItem, located
+from annotations.jobs.api import JobItem
 from annotations.models import Job, Release, ReleasePolicy
 from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseForm, about_formats
@@ -216,7 +214,7 @@ def preview_release(access: Access, wanted: Query[PreviewQuery]) -> PlacedPrevie
 
 
 @router.post(PATH, Can.RELEASE, response={202: ReleaseItem})
-def new_release(response: HttpResponse, access: Access, body: NewRelease) -> Status[ReleaseItem]:
+def new_release(access: Access, body: NewRelease) -> Release:
     """Start a release. Its job prepares the notes and looks for leaks; it can be paused and resumed."""
     form = ReleaseForm(
         body.dict() | {"token": uuid.uuid4()},
@@ -227,10 +225,7 @@ def new_release(response: HttpResponse, access: Access, body: NewRelease) -> Sta
     check(form)
     with named({**REFUSED_AT, "maker": "maker", "long": "purpose", "kinds": "kinds"}):
         policy = parsed_policy(form.cleaned_data["policy"])
-        release = start_chosen(
-            project=access.project, policy=policy, actor=access.user, kinds=body.kinds, **form.chosen()
-        )
-    return _begun(response, release)
+        return start_chosen(project=access.project, policy=policy, actor=access.user, kinds=body.kinds, **form.chosen())
 
 
 @router.get(ONE, Can.RELEASE, response=ReleaseDetail)
@@ -240,9 +235,9 @@ def read_release(access: Access, release: Named) -> ReleaseDetail:
 
 
 @router.post(f"{ONE}/prepare", Can.RELEASE, response={202: ReleaseItem})
-def prepare_release(response: HttpResponse, access: Access, release: Named) -> Status[ReleaseItem]:
+def prepare_release(access: Access, release: Named) -> Release:
     """Prepare a release again whose surrogates were edited. Otherwise nothing changes."""
-    return _begun(response, prepare_again(release=release, actor=access.user))
+    return prepare_again(release=release, actor=access.user)
 
 
 @router.post(f"{ONE}/withdraw", Can.RELEASE, response=ReleaseDetail)
@@ -259,10 +254,6 @@ def export_release(access: Access, release: Named, body: ReleaseExport) -> Job:
         return start_release_export(
             release=release, format=body.format, actor=access.user, leave_out=body.leave_out, labels=labels
         )
-
-
-def _begun(response: HttpResponse, release: Release) -> Status[ReleaseItem]:
-    return located(response, release.project.slug, release.job, ReleaseItem.model_validate(release))
 
 
 def _detail(access: Access, release: Release) -> ReleaseDetail:

@@ -194,7 +194,7 @@ def list_bulk_acts(request: ApiRequest, access: Access, paging: Query[Paging]) -
 
 
 @router.post(ACTS, Can.MAKE_GOLD, response={201: BulkWithPreview})
-def plan_bulk_act(access: Access, body: NewBulkAct) -> Status[BulkWithPreview]:
+def plan_bulk_act(access: Access, body: NewBulkAct) -> BulkWithPreview:
     """Plan a bulk act. The answer is its preview; nothing is decided until it is started."""
     label = label_coded(access.project, body.label) if body.label else ""
     form = BulkForm(body.dict() | {"label": label}, access=access, runs=run_authors(access.project))
@@ -202,7 +202,7 @@ def plan_bulk_act(access: Access, body: NewBulkAct) -> Status[BulkWithPreview]:
     with named({"label": "label", "act": "act"}):
         act = BulkAct.Act(body.act)
         row = plan_bulk(project=access.project, user=access.user, rule=form.rule, act=act)
-    return Status(201, with_preview(access, row))
+    return with_preview(access, row)
 
 
 @router.get(f"{ACTS}/{{uuid:bulk}}", Can.MAKE_GOLD, response=BulkWithPreview)
@@ -294,7 +294,7 @@ def list_occurrences(
 
 
 @router.post(f"{STRINGS}/{{int:string}}/bulk-acts", Can.MAKE_GOLD, response={201: BulkWithPreview})
-def plan_string_act(access: Access, string: int, body: StringAct) -> Status[BulkWithPreview]:
+def plan_string_act(access: Access, string: int, body: StringAct) -> BulkWithPreview:
     """Plan a bulk act on a string. The answer is its preview; nothing is decided until it is started."""
     found = suggested_strings.string_for(access.project, string)
     runs = [run.pk for run in chosen_runs(access.project, [str(one) for one in body.runs])]
@@ -304,4 +304,4 @@ def plan_string_act(access: Access, string: int, body: StringAct) -> Status[Bulk
             string=found, runs=runs, act=body.act, but=suggestions_for(access.project, body.but), to=to,
             project=access.project, user=access.user,
         )  # fmt: skip
-    return Status(201, with_preview(access, row))
+    return with_preview(access, row)
