@@ -71,7 +71,7 @@ def _prepare_new(data: Path, name: str) -> None:
     import django
     from django.core.management import get_commands
 
-    from annotations.core.services import ServiceError
+    from annotations.core.errors import ServiceError
 
     django.setup()
     from deidreview import preparing
