@@ -16,13 +16,11 @@ from annotations.models import Amendment, AnnotationSet, Cause, Comparison, Diff
 from annotations.notes.selectors.comments import has_seen_outcome
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
-from tests.worlds.adjudicated import CITY, TEXT, act, made_adjudication, outcome, state, world
+from tests.worlds.adjudicated import AGE, CITY, NAME, TEXT, act, made_adjudication, outcome, state, world
+from tests.worlds.commands import answered
 
 __all__ = ["made_adjudication", "world"]  # the fixture
-
 pytestmark = [pytest.mark.django_db]
-
-
 # ── Comparisons are never stale ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -157,3 +155,22 @@ def test_who_reads_again_after_seeing_the_outcome_is_not_blind(world):
     assert not AnnotationSet.objects.get(author__name="carla").blind
     assert AnnotationSet.objects.get(author__name="anna").blind
     assert Difference.objects.count() == 0
+
+
+# ── The command that lists disagreements ──
+
+
+def listed(*words):
+    return answered("disagreements", "covid", *words)
+
+
+def test_each_location_with_the_spans_of_each_annotator(world):
+    found = listed()
+    assert found["total"] == 3
+    assert [(each["note"], each["start"], each["end"]) for each in found["disagreements"]] == [
+        ("caso-1", *NAME), ("caso-1", *AGE), ("caso-1", *CITY)
+    ]  # fmt: skip
+    assert found["disagreements"][2]["annotators"] == {
+        "anna": [[44, 50, "CITY"]], "bruno": [[44, 50, "HOSPITAL"]], "carla": []
+    }  # fmt: skip
+    assert "Torino" not in json.dumps(found)

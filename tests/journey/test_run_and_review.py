@@ -27,11 +27,6 @@ NOTES = {
     "visita-002": "Visto dal dott. Bianchi \U0001f3e5 il 20/03/2021.\n",
     "visita-003": "Controllo tra un mese.\n",
 }
-# The two annotators' spans, made before any run.
-ANNOTATION_SETS = {
-    "anna": {"visita-001": [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021")], "visita-002": [("DOCTOR", "Bianchi")]},
-    "bruno": {"visita-001": [("PATIENT", "Mario Rossi"), ("HOSPITAL", "San Giovanni")], "visita-002": []},
-}
 
 
 class Person:
@@ -75,22 +70,6 @@ def annotations(data: bytes) -> set[tuple[str, str, int]]:
     return found
 
 
-def write(folder: Path, marked: dict[str, list[tuple[str, str]]] | None = None) -> str:
-    """Write a brat folder: all notes, or the notes in `marked` with their spans."""
-    folder.mkdir()
-    for name, text in NOTES.items():
-        if marked is not None and name not in marked:
-            continue
-        (folder / f"{name}.txt").write_bytes(text.encode())
-        lines = [
-            f"T{number}\t{label} {text.index(quote)} {text.index(quote) + len(quote)}\t{quote}\n"
-            for number, (label, quote) in enumerate((marked or {}).get(name, []), 1)
-        ]
-        if marked is not None:
-            (folder / f"{name}.ann").write_text("".join(lines), encoding="utf-8", newline="")
-    return str(folder)
-
-
 @pytest.fixture
 def command(manage: Any) -> Any:
     """Run a command that must succeed. Return its output, parsed if it is JSON."""
@@ -105,7 +84,7 @@ def command(manage: Any) -> Any:
 
 @pytest.fixture
 def base(start: Any, command: Any, tmp_path: Path) -> str:
-    """A running product with a project, its people, three notes and two annotators' annotations, all by commands."""
+    """A running product with a project, its manager and three notes, all by commands."""
     product = start()
     product.wait_ready()
     command(
@@ -113,14 +92,11 @@ def base(start: Any, command: Any, tmp_path: Path) -> str:
         DJANGO_SUPERUSER_PASSWORD=SECRET,
     )  # fmt: skip
     command("create_project", "Ward 9", "--labels", "i2b2-2014", "--language", "it", "--manager", "boss", "--json")
-    command("import_documents", "ward-9", write(tmp_path / "notes"), "--format", "text", "--json")
-    for name, marked in ANNOTATION_SETS.items():
-        command("add_member", "ward-9", name, "--role", "annotator", "--create", "--json")
-        folder = write(tmp_path / name, marked)
-        report = command(
-            "import_documents", "ward-9", folder, "--format", "brat", "--as", f"annotator:{name}", "--json"
-        )
-        assert report["sets"] == 2
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / f"{name}.txt").write_bytes(text.encode())
+    command("import_documents", "ward-9", str(folder), "--format", "text", "--json")
     return f"http://127.0.0.1:{product.port}"
 
 
@@ -168,28 +144,17 @@ def choose(page: Page, quote: str) -> None:
 
 
 def review_first(page: Page) -> set[tuple[str, str]]:
-    """Review by mouse and keys: accept, correct bounds, reject, add, undo. Return the expected gold."""
+    """Review by mouse and keys: accept, reject, add, and accept the rest. Return the expected gold."""
     suggested = ready(page, "visita-001")
     assert {("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("EMAIL", "reparto@example.org")} <= set(suggested)
-    hospital = next(quote for label, quote in suggested if label == "HOSPITAL")
     choose(page, "Mario Rossi")
     page.locator("#chosen [data-act=accept]").click()
-    choose(page, hospital)
-    drag(page, "Ospedale San Giovanni")
-    page.locator("#palette-ends").click()
-    expect(page.locator("#palette")).to_be_visible()
-    press(page, "Escape")  # what the new bounds leave out is no identifier
     choose(page, "reparto@example.org")
     press(page, "x")
     drag(page, "Gatto")
     press(page, "t")
-    choose(page, "12/03/2021")
-    press(page, "x", "u")  # a mistake, undone
-    saved(page)
-    expect(page.locator("#suggestions [aria-current=true]")).to_contain_text(re.compile("12/03/2021.*open"))
     accept_the_rest(page)
-    kept = {one for one in suggested if one[1] not in ("reparto@example.org", hospital)}
-    return kept | {("HOSPITAL", "Ospedale San Giovanni"), ("PATIENT", "Gatto")}
+    return {one for one in suggested if one[0] != "EMAIL"} | {("PATIENT", "Gatto")}
 
 
 def accept_the_rest(page: Page) -> None:
@@ -199,21 +164,8 @@ def accept_the_rest(page: Page) -> None:
     saved(page)
 
 
-def review_second(page: Page) -> set[tuple[str, str]]:
-    """Review by keys alone: correct the doctor's label, accept the rest. Return the expected gold."""
-    suggested = ready(page, "visita-002")
-    assert ("DOCTOR", "Bianchi") in suggested
-    for _ in suggested:
-        if "Bianchi" in page.locator("#suggestions [aria-current=true]").inner_text():
-            break
-        press(page, "j")
-    press(page, "t")
-    accept_the_rest(page)
-    return {("PATIENT", "Bianchi")} | {one for one in suggested if one[1] != "Bianchi"}
-
-
 @pytest.mark.postgresql
-def test_from_a_run_to_gold(people: Any, command: Any) -> None:
+def test_from_a_run_to_gold(people: Any) -> None:
     boss, rita = people
     start_run(boss)
 
@@ -224,7 +176,8 @@ def test_from_a_run_to_gold(people: Any, command: Any) -> None:
     ready(page, "visita-001")
     assert {(label, quote) for label, quote in painted(page)} >= expected["visita-001"]
     page.get_by_role("button", name="Finish review").click()
-    expected["visita-002"] = review_second(page)
+    expected["visita-002"] = set(ready(page, "visita-002"))
+    accept_the_rest(page)
     press(page, "Enter")
     ready(page, "visita-003")
     press(page, "Enter")  # without any suggestion or missed identifier
@@ -249,21 +202,5 @@ def test_from_a_run_to_gold(people: Any, command: Any) -> None:
         found = annotations(files[f"{name}.ann"])
         assert {(label, quote) for label, quote, _ in found} == expected[name]
         assert all(text[start : start + len(quote)] == quote for _, quote, start in found)
-    check_agreement(rita, command)
     page = rita.context.new_page()
     few_requests(page, lambda: page.goto(f"{rita.base}/projects/ward-9/notes/1/annotate/"), "workbench")
-
-
-def check_agreement(reviewer: Person, command: Any) -> None:
-    """Compare the figures of the page with those of the command, unit by unit."""
-    names = {"binary": "Personal data or not", "category": "Category", "subcategory": "Label"}
-    for unit in ("token", "marked", "character", "entity"):
-        page = reviewer.go(f"/projects/ward-9/agreement/?unit={unit}")
-        for granularity, name in names.items():
-            result = command("agreement", "ward-9", "--unit", unit, "--granularity", granularity, "--json")
-            assert len(result["annotators"]) == 2
-            row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name, exact=True))
-            figures = [cell.strip().replace("\u2212", "-") for cell in row.get_by_role("cell").all_inner_texts()]
-            alpha = "undefined" if result["alpha"]["value"] is None else f"{result['alpha']['value']:.2f}"
-            assert figures[:2] == [f"{result['observed']['value']:.2f}", alpha], (unit, granularity)
-            assert figures[3] == f"{result['units']:,}"

@@ -1,6 +1,7 @@
 """Gold from the page of a note: make, replace and remove it. The draft of an open review is not gold."""
 
 import pytest
+from django.conf import settings
 from django.urls import reverse
 
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
@@ -51,7 +52,12 @@ def test_a_reviewer_makes_annotations_gold_and_goes_on_to_the_next(annotated, si
     response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns))
     gold = AnnotationSet.objects.get(document=annotated.note, author__kind=AuthorKind.GOLD)
     assert response.url == page_of(annotated.note.pk, f"?set={gold.pk}") and gold.spans.count() == 2
-    assert "are now gold" in check_page(client.get(response.url))
+    # The message is stored on the server until it is shown, and without the name of the note.
+    assert set(response.cookies) <= {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
+    assert "are now gold" in str(client.session["_messages"])
+    assert annotated.note.name not in str(dict(client.session))
+    assert "are now gold" in check_page(client.get(response.url)) and "_messages" not in client.session
+    assert "are now gold" not in client.get(response.url).text
     response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns, then="next", state="no-gold"))
     assert response.url == page_of(annotated.notes[1].pk, "?state=no-gold")
     assert Event.objects.filter(verb=GOLD_MADE).count() == 1

@@ -1,5 +1,6 @@
 """The list of notes: who sees which notes, filters, pages, and search by the name of a note."""
 
+import re
 from unittest.mock import patch
 
 import pytest
@@ -9,12 +10,30 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.core.access import enter
-from annotations.models import AnnotationSet, Assignment, AssignmentState, Flag, Search
+from annotations.core.services import NOTE_READ
+from annotations.core.stored_files import open_stored
+from annotations.exchange.events import NOTES_EXPORTED
+from annotations.jobs.runner import run as run_job
+from annotations.models import (
+    AnnotationSet,
+    Assignment,
+    AssignmentState,
+    Document,
+    Event,
+    Flag,
+    Job,
+    Search,
+    StoredFile,
+)
 from annotations.notes.selectors import notes as selector
+from annotations.notes.selectors.in_context import line_at
 from annotations.notes.selectors.notes import Show, note_page
 from tests import factories as make
-from tests.notes.note_pages import ROSSI, gold_of, listing, names, page_of
+from tests.notes.note_pages import DATE, ROSSI, gold_of, listing, names, page_of
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed
+from tests.worlds.programs import Program
+from tests.zips import unzipped
 
 
 def test_members_who_see_all_notes_see_who_annotated_them(world, sign_in):
@@ -197,3 +216,118 @@ def test_a_limited_number_of_searches_is_kept_and_none_in_the_session(world, sig
     # Searches by name are not listed among text searches.
     assert "caso-24" not in client.get("/projects/covid/search/").content.decode()
     assert "This search has expired" not in client.get(last).content.decode()
+
+
+# ── The page of one note with its annotation sets ──
+
+
+def test_members_who_see_all_notes_see_the_text_with_annotations(annotated, sign_in):
+    for who in ("mia", "rev", "vic"):
+        html = check_page(sign_in(getattr(annotated, who)).get(page_of(annotated.note.pk)))
+        assert 'data-label="PATIENT"' in html and ("Make gold" in html) == (who != "vic")
+    event = Event.objects.filter(verb=NOTE_READ).latest("pk")
+    assert (event.actor, event.document_id) == (annotated.vic, annotated.note.pk)
+    assert event.data == {"set": annotated.anns.pk}
+    client = sign_in(annotated.rev)
+    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.bens.pk}")))
+    assert 'data-label="PATIENT"' not in html and 'data-label="DATE"' in html
+    assert "Mario Rossi" in check_page(client.get(page_of(annotated.notes[1].pk)))
+
+
+def test_gold_comes_first_and_differences_are_shown(annotated, sign_in):
+    gold = gold_of(annotated.note, [ROSSI])
+    client = sign_in(annotated.rev)
+    assert re.search("Gold since <time [^<]*</time>: 1 span[.]", check_page(client.get(page_of(annotated.note.pk))))
+    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}")))
+    assert "Only in these annotations" in html and "Replace the gold" in html and "12/03/2021" in html
+    make.make_span(gold, *DATE)
+    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}")))
+    assert "match the gold: 2 spans" in html and "Replace gold" not in html
+
+
+def test_neighbors_keep_the_filter(world, sign_in):
+    third = make.make_note(world.project, name="caso-003")
+    gold_of(world.notes[1])
+    html = check_page(sign_in(world.rev).get(page_of(world.note.pk, "?state=no-gold")))
+    assert page_of(third.pk, "?state=no-gold") in html
+    assert page_of(world.notes[1].pk) not in html
+
+
+def test_an_unknown_annotation_set_is_404(annotated, sign_in):
+    foreign = make.make_set(make.make_note(annotated.other), make.make_author(annotated.other))
+    for wrong in (99, "x", foreign.pk):
+        assert sign_in(annotated.mia).get(page_of(annotated.note.pk, f"?set={wrong}")).status_code == 404
+    assert Event.objects.count() == 0
+
+
+def test_a_note_takes_few_queries(annotated, sign_in, django_assert_max_num_queries):
+    client = sign_in(annotated.rev)
+    gold_of(annotated.note, [ROSSI])
+    client.get(page_of(annotated.note.pk))
+    with django_assert_max_num_queries(24):
+        client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}"))
+
+
+def test_lines_are_counted_as_on_the_page():
+    assert [line_at("a\r\nb\rc\nd", offset) for offset in (0, 1, 3, 5, 7)] == [1, 1, 2, 3, 4]
+
+
+# ── The ticks in the list of notes: assign, export and delete several at once ──
+
+
+LIST, ASSIGN, DELETE = (reverse(name, args=["covid"]) for name in ("notes", "notes_assign", "notes_delete"))
+
+
+def test_ticked_notes_are_assigned(world, sign_in):
+    mia, notes = sign_in(world.mia), [note.pk for note in world.notes]
+    assert check_page(mia.get(LIST)).count('name="notes"') == len(notes)
+    assert 'name="notes"' not in check_page(sign_in(world.rev).get(LIST))
+    Assignment.objects.all().delete()
+    mia.post(ASSIGN, {"notes": notes[:1], "annotator": world.ann.pk})
+    assert Assignment.objects.get().document_id == notes[0]
+    assert "No note is ticked" in check_page(mia.post(ASSIGN, {"annotator": world.ann.pk}, follow=True))
+    assert "Assign 2 notes" in check_page(mia.post(ASSIGN, {"notes": notes, "annotator": world.rev.pk}))
+    assert Assignment.objects.count() == 1
+
+
+def test_ticked_notes_are_deleted_after_a_look(world, sign_in):
+    mia, notes = sign_in(world.mia), [note.pk for note in world.notes]
+    html = check_page(mia.post(DELETE, {"notes": notes}))
+    assert all(note.name in html for note in world.notes) and Document.objects.filter(pk__in=notes).count() == 2
+    assert "2 notes were deleted" in check_page(mia.post(DELETE, {"notes": notes, "do": "delete"}, follow=True))
+    assert not Document.objects.filter(pk__in=notes).exists()
+    assert "No note is ticked" in check_page(mia.post(DELETE, {}, follow=True))
+
+
+EXPORT, START, PREVIEW = (
+    reverse(name, args=["covid"]) for name in ("notes_export", "job_start_export", "export_preview")
+)
+
+
+def test_only_the_ticked_notes_are_exported(world, sign_in, tmp_path, no_redis):
+    mia, notes = sign_in(world.mia), [note.pk for note in world.notes]
+    third = make.make_note(world.project, "Carla", "third")
+    for note in (world.notes[0], third):
+        make.make_set(note, world.ann, [(0, 4, "PATIENT")], submitted=True)
+    assert "No note is ticked" in check_page(mia.post(EXPORT, {}, follow=True))
+    html = check_page(mia.post(EXPORT, {"notes": notes}, follow=True))
+    assert "Only 2 ticked notes are exported" in html and html.count('type="hidden" name="notes"') == 2
+    wanted = {"set": "annotator:ann", "format": "text", "notes": notes, "token": "a"}
+    assert f"&amp;notes={notes[0]},{notes[1]}" in check_page(mia.post(PREVIEW, wanted))
+    mia.post(START, wanted)
+    job = Job.objects.get()
+    run_job(job.pk)
+    names = unzipped(open_stored(StoredFile.objects.get()))
+    assert [name for name in names if name.endswith(".txt")] == [f"{world.notes[0].name}.txt"]
+    assert Event.objects.get(verb=NOTES_EXPORTED).data["chosen_notes"] == 2
+    assert "of 2 ticked notes" in check_page(mia.get(reverse("job", args=["covid", job.number])))
+    lonely = check_page(mia.post(START, wanted | {"notes": notes[1:], "token": "b"}, follow=True))
+    assert "has none of the chosen notes" in lonely and "Only 1 ticked note is exported" in lonely
+    body, api = {"set": "annotator:ann", "format": "text"}, Program(world.mia)
+    assert api.post("/projects/covid/exports/preview", body | {"notes": [third.pk]}).json()["spans"] == 1
+    for refused in ([0], [third.pk] * 51):
+        answer = api.post("/projects/covid/exports", body | {"notes": refused})
+        assert [error["field"] for error in answer.json()["errors"]] == ["notes"]
+    words = ["--format", "text", "--set", "annotator:ann", "--note", "third"]
+    report = printed("export_documents", "covid", tmp_path / "out", *words)
+    assert {"set: annotator:ann", "format: text", "notes: 1"} <= set(report.splitlines())

@@ -1,15 +1,13 @@
-"""From three annotators to an exported gold version, by mouse and keys; two adjudicators; the list of disagreements."""
+"""From three annotators to gold, by mouse and keys; two adjudicators; the list of disagreements."""
 
 import re
-import zipfile
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.jobs.services.worker import perform
-from annotations.models import Adjudication, Cause, GoldVersion, Job, Label, Role, Span
+from annotations.models import Adjudication, Cause, Label, Role, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, press, reload
 from tests.browser.widths import PHONE, chrome_faults
@@ -75,7 +73,7 @@ def chosen(page: Page) -> Any:
 # ── The whole way ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_from_three_annotators_to_a_frozen_exported_gold_version(world, page_of, live, axe):
+def test_from_three_annotators_to_gold(world, page_of, live, axe):
     read_by_three(world)
     world.note.assignments.update(state="done")
     page = page_of(world.rita)
@@ -126,25 +124,6 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(world, page_of,
     expect(page.locator("#messages")).to_contain_text("its gold was made")
     assert Adjudication.objects.get().finished_by == world.rita
     assert outcome(world, "gold") == outcome(world)
-    page.goto(live("gold", "sirm"))
-    page.get_by_role("button", name="Freeze").click()
-    expect(page.get_by_role("main")).to_contain_text("Gold version 1")
-    page.goto(live("export", "sirm"))
-    page.locator("[name=set]").first.select_option("gold:1")
-    page.get_by_label("Format").select_option("brat")
-    page.get_by_role("button", name="Start export").click()
-    page.wait_for_url("**/jobs/*/")
-    perform(Job.objects.get().pk)
-    with page.expect_download() as waiting:
-        page.get_by_role("link", name="Download").first.click()
-    with zipfile.ZipFile(waiting.value.path()) as archive:
-        assert archive.read("caso-98.txt") == TEXT.encode()
-        lines = archive.read("caso-98.ann").decode().splitlines()
-    assert [(line.split("\t")[1].split()[0], line.split("\t")[2]) for line in lines] == outcome(world)
-    frozen = GoldVersion.objects.get().notes.get().spans
-    by_choice = {(label, span["adjudication"]["choice"]) for _, _, label, span in frozen}
-    assert ("AGE", "majority") in by_choice and ("DATE", "unanimous") in by_choice and ("DOCTOR", "own") in by_choice
-
     # carla sees what became of her spans, from the list of her notes.
     page = page_of(world.people["carla"])
     page.goto(live("notes", "sirm"))

@@ -1,11 +1,16 @@
-"""Releases in Chromium: from choosing annotations to a decided release, by mouse and by keys."""
+"""Releases in Chromium: findings, an audit and the certificate, by mouse and by keys."""
+
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotations.models import LeakFinding
-from tests import factories as make
+from annotations.release.rules.certificates.signatures import open_certificate
+from annotations.release.services.deciding import answer_chosen
 from tests.browser.annotate.steps import press
+from tests.browser.test_first_day import Hands
 from tests.browser.widths import fits_everywhere
 from tests.waiting import wait_for
 from tests.worlds.released import make_clinic, make_release
@@ -16,7 +21,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def clinic():
     made = make_clinic()
-    made.release = make_release(made.project, made.mia)
+    about = {"purpose": "Teaching", "recipient": "University of Milan"}
+    until = timezone.localdate() + timedelta(days=90)
+    made.release = make_release(made.project, made.mia, expires_on=until, **about)
     return made
 
 
@@ -100,29 +107,45 @@ def test_findings_are_decided(clinic, page_of, live):
     press(page, "?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert fits_everywhere(page)
-
-
-def test_sixty_findings_take_eight_acts(page_of, live):
-    """Six names that are labeled in one note stand unlabeled in ten others of the patient: an act a name."""
-    made = make_clinic()
-    names = ["Alba", "Berti", "Corsi", "Dotti", "Elmi", "Fanti"]
-    first, *others = (
-        make.make_note(made.project, " ".join(names), f"visita-{number}", language="it", patient_id="P-9")
-        for number in range(11)
-    )
-    bounds = [(at, at + len(name), "DOCTOR") for name in names for at in [first.text.index(name)]]
-    for note in (first, *others):
-        make.make_set(note, made.gold, bounds if note is first else [], submitted=True)
-    make_release(made.project, made.mia)
-    is_open = LeakFinding.objects.filter(decision="")
-    assert is_open.filter(note__document__in=others).count() == 60
-    is_open.exclude(note__document__in=others).update(decision="allow")
-    page = page_of(made.mia)
-    page.goto(live("release_findings", "covid", 1))
-    expect(page.locator("html")).to_have_attribute("data-findings", "ready")
-    press(page, "j", *["Shift+R"] * 6)
-    expect(page.locator("#onward")).to_be_focused()
-    expect(page.locator("#count-open")).to_have_text("0")
-    press(page, "Enter")
+    press(page, "Escape", "Enter")
     page.wait_for_url("**/releases/1/")
-    assert not is_open.exists()
+
+
+def test_from_an_audit_to_a_verified_certificate(clinic, page_of, live, tmp_path):
+    """By mouse alone. A risk that is not accepted is refused, and what was typed stays."""
+    answer_chosen(release=clinic.release, answer="replace", actor=clinic.mia)
+    page = page_of(clinic.mia)
+    hands = Hands(page)
+    page.goto(live("release", "covid", 1))
+    hands.link("Plan audit")
+    hands.choose("Notes with a planted leak", "0%")  # Three notes are too few to measure recall.
+    hands.button("Compute sample size")
+    expect(page.locator("#sample")).to_be_focused()
+    expect(page.get_by_role("heading", name="Sample")).to_be_in_viewport()
+    hands.button("Start audit")
+    hands.button("Read next note")
+    for position in (1, 2, 3):
+        expect(page.locator("#finish [name=note]")).to_have_value(str(position))
+        expect(page.locator("html")).to_have_attribute("data-audit", "ready")
+        hands.button("No leak")
+    expect(page.get_by_role("heading", name="Result")).to_be_visible()
+    page.goto(live("release", "covid", 1))
+    hands.link("Review and sign")
+    page.get_by_role("button", name="Sign", exact=True).press("Enter")
+    expect(page.get_by_role("alert")).to_be_focused()
+    expect(hands.field("Recipient")).to_have_value("University of Milan")
+    for risk in page.get_by_role("checkbox").all():
+        hands.tick(risk.evaluate("node => node.labels[0].textContent"))
+    hands.press(page.get_by_role("button", name="Sign", exact=True))
+    expect(page.get_by_text("Release 1 is signed.")).to_be_visible()
+    with page.expect_download() as download:
+        hands.link("PDF of certificate 1")
+    assert hands.acts <= 26
+    download.value.save_as(tmp_path / "certificate.pdf")
+    content = open_certificate((tmp_path / "certificate.pdf").read_bytes()).content["identifiability"]
+    assert (content["gate"]["replaced"], content["audit"]["read"]) == (3, 3)
+    page.get_by_role("link", name="Verify a certificate").press("Enter")
+    page.get_by_label("Certificate", exact=True).set_input_files(tmp_path / "certificate.pdf")
+    page.get_by_role("button", name="Verify", exact=True).press("Enter")
+    expect(page.get_by_role("heading", name="The certificate is verified")).to_be_visible()
+    assert fits_everywhere(page)

@@ -1,10 +1,18 @@
-"""Threads of libraries: the cores of a process, divided among the workers on them."""
+"""A process: its cores and threads, its collector of garbage, and bars on its terminal."""
 
+import gc
 import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 
 import pytest
 
+from annotations.core.bulk import collector_paused
 from annotations.threads import VARIABLES, cores, limit_threads, threads_for
+from tests.waiting import HANGS
+from tests.worlds.product import ROOT
 
 
 @pytest.fixture
@@ -50,3 +58,48 @@ def test_workers_divide_the_cores(machine):
     environ = {"OMP_NUM_THREADS": "3"}
     limit_threads(environ, 2)
     assert environ == dict.fromkeys(VARIABLES, "2") | {"OMP_NUM_THREADS": "3"}
+
+
+def test_the_collector_is_paused_until_the_end_of_the_outer_block():
+    with collector_paused():
+        with pytest.raises(ValueError), collector_paused():
+            raise ValueError
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+# ── Progress bars: on a terminal only, and never on standard output ──
+
+
+CODE = """
+import sys
+import django
+django.setup()
+from annotations.core.commands import progress_bar
+with progress_bar("Deciding") as show:
+    for done in range(4):
+        show(done, 3)
+print("rich" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("on_a_terminal", [True, False])
+def test_a_bar_appears_only_on_a_terminal(on_a_terminal):
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], cwd=ROOT, stdout=subprocess.PIPE,
+        stderr=theirs if on_a_terminal else subprocess.PIPE, text=True, timeout=HANGS, check=True,
+        env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = ""
+    if on_a_terminal:
+        # A read returns one block at most, and raises OSError at the end.
+        with suppress(OSError):
+            while block := os.read(ours, 65536):
+                shown += block.decode(errors="replace")
+        assert "Deciding" in shown and "3/3" in shown
+    else:
+        assert done.stderr == ""
+    os.close(ours)
+    assert done.stdout == f"{on_a_terminal}\n"

@@ -1,0 +1,139 @@
+"""What tags and filters of templates write: times and shares, contents, explanations and reasons."""
+
+import json
+import re
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from django.template import Context, Template
+from django.test import RequestFactory
+from django.utils import timezone
+
+from annotations.agreement.rules.bootstrap import FEW
+from annotations.agreement.rules.coefficients import NO_UNITS, NOTHING_MARKED, only_one_value
+from annotations.agreement.templatetags.coefficients import percent
+from annotations.core.templatetags.moments import calendar_day, day, day_text, moment, moment_text
+from annotations.core.templatetags.reasons import reason
+from annotations.core.templatetags.terms import glossary
+from annotations.installation import CODE
+from tests.languages import bracket_marked_texts
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = json.loads((ROOT / "tests" / "cases" / "formats.json").read_text())
+AT = datetime(2026, 11, 23, 23, 5, 33, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("at", "text", "title"), CASES["moments"])
+def test_points_in_time(at, text, title):
+    known = datetime.fromisoformat(at)
+    with timezone.override(CASES["zone"]):
+        local = timezone.localtime(known).isoformat(timespec="seconds")
+        assert moment(at) == moment(known) == f'<time datetime="{local}" title="{title}">{text}</time>'
+        assert day(known) == f'<time datetime="{local}" title="{title}">{text.partition(",")[0]}</time>'
+        assert (moment_text(known), day_text(known)) == (text, text.partition(",")[0])
+
+
+def test_no_time_is_empty():
+    assert moment(None) == day(None) == moment("") == moment_text(None) == day_text(None) == ""
+    assert (calendar_day(date(2026, 11, 3)), calendar_day(None)) == ("3 Nov 2026", "")
+
+
+def test_times_in_translated_sentences():
+    template = Template(
+        "{% load i18n moments %}{% blocktranslate with when=at|moment %}Started {{ when }}{% endblocktranslate %}"
+        '<p title="{{ at|moment_text }}">{{ none|moment|default:"–" }}</p>'
+    )
+    with timezone.override("Asia/Tokyo"):
+        assert template.render(Context({"at": AT, "none": None})) == (
+            'Started <time datetime="2026-11-24T08:05:33+09:00" title="24 Nov 2026, 08:05:33 (Asia/Tokyo)">'
+            '24 Nov 2026, 08:05</time><p title="24 Nov 2026, 08:05">–</p>'
+        )
+
+
+@pytest.mark.parametrize(("share", "text"), CASES["percents"])
+def test_shares(share, text):
+    assert percent(share) == text
+
+
+# ── The contents list of long pages ──
+
+
+SECTION = '<section aria-labelledby="{0}"><h2 class="x" id="{0}">{1}</h2></section>'
+
+
+def shown(*sections: tuple[str, str]) -> str:
+    content = "".join(SECTION.format(pk, heading) for pk, heading in sections)
+    template = Template("{% load contents %}{% contents %}{{ content|safe }}{% endcontents %}")
+    return template.render(Context({"content": content}))
+
+
+def test_it_lists_the_sections_by_their_names():
+    html = shown(
+        ("one", "Scores &amp; errors <span class='tag'>few notes</span>"),
+        ("two", '<a href="/x">Agreement</a>\n <small class="mute">4</small>'),
+        ("three", "Notes"),
+    )
+    assert '<nav class="contents" aria-label="Contents">' in html
+    assert '<li><a href="#one">Scores &amp; errors</a></li>' in html
+    assert '<li><a href="#two">Agreement</a></li><li><a href="#three">Notes</a></li>' in html
+    assert html.index("<nav") < html.index("<section") and html.count("<h2") == 3
+
+
+# ── Words that pages explain: each is in the glossary, and holds its own explanation ──
+
+
+USED = re.compile(r'{% term "([^"]+)"')
+SUMMARY = re.compile(r"<(summary|label|a)\b(?:(?!</\1>).)*{% term ", re.S)
+
+
+def test_every_word_that_a_template_explains_is_in_the_glossary():
+    templates = Path(__file__).parents[2] / "templates"
+    used = {word for file in templates.rglob("*.html") for word in USED.findall(file.read_text(encoding="utf-8"))}
+    assert len(used) > 5 and used <= glossary().keys()
+    inside = [file.name for file in templates.rglob("*.html") if SUMMARY.search(file.read_text(encoding="utf-8"))]
+    assert not inside, "a button can't be inside of these"
+    assert glossary()["leak gate"] == glossary()["finding"]
+    assert not any("**" in meaning or "](" in meaning for meaning in glossary().values())
+
+
+def test_each_word_opens_its_own_explanation():
+    """An explanation inside of a folded part could not be shown for a word outside."""
+    page = Template('{% load terms %}{% term "leak gate" %} {% term "leak gate" shown %}')
+    html = page.render(Context({"shown": "<gate>", "request": RequestFactory().get("/")}))
+    names = re.findall(r'popovertarget="([^"]+)"', html)
+    assert len(set(names)) == 2 and names == re.findall(r'<span class="term-text" id="([^"]+)" popover>', html)
+    assert (
+        Template('{% load terms %}{% term "95% interval" _("95% range") %}').render(Context()).count("95% range<") == 1
+    )
+    assert "&lt;gate&gt;</button>" in html and glossary()["leak gate"][:30] in html
+    with pytest.raises(KeyError):
+        Template('{% load terms %}{% term "moon" %}').render(Context())
+
+
+# ── Reasons for undefined figures: every reason of the domain can be translated ──
+
+
+FOLDER = CODE / "annotations" / "agreement" / "rules"
+WRITTEN = {
+    text
+    for file in FOLDER.glob("*.py")
+    for text in re.findall(r'(?:Value\(None, |\bor |whole\.why or )"([A-Z][^"]+ [^"]+)"', file.read_text())
+}
+
+
+@pytest.fixture
+def bracketed(monkeypatch):
+    bracket_marked_texts(monkeypatch)
+
+
+def test_every_reason_is_known(bracketed):
+    assert len(WRITTEN) >= 6
+    constants = {NO_UNITS, NOTHING_MARKED, FEW.why}
+    assert [text for text in WRITTEN | constants if reason(text) != f"⟦{text}⟧"] == []
+
+
+def test_values_are_kept_and_an_unknown_reason_is_left_unchanged(bracketed):
+    assert reason(only_one_value(["ΟΝΟΜΑ"])) == f"⟦{only_one_value(['ΟΝΟΜΑ'])}⟧"
+    assert reason("The figure is undefined in 1,200 of 2,000 samples of the notes.").startswith("⟦The figure")
+    assert reason("something else") == "something else" and reason("") == ""
