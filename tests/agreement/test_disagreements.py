@@ -21,16 +21,6 @@ PAGE = "/projects/covid/agreement/disagreements/"
 
 
 @pytest.fixture
-def read(world: SimpleNamespace) -> SimpleNamespace:
-    """Two annotation sets of the first note: different bounds of the name, and an age that ben missed."""
-    world.sets = [
-        make.make_set(world.note, world.ann, [(*NAME, "PATIENT"), (*AGE, "AGE")], submitted=True),
-        make.make_set(world.note, world.ben, [(6, 11, "PATIENT")], submitted=True),
-    ]
-    return world
-
-
-@pytest.fixture
 def client(world, sign_in):
     return sign_in(world.rev)
 

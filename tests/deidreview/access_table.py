@@ -64,10 +64,12 @@ TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": MEMBERS, "POST": EVERYONE_405}, """
         project guidelines talk guidelines_beside source_page amendments recording recording_file
     """),
+    # Tests list no server of models, and send no address of a webhook: the forms say so.
     **alike({"GET": MANAGERS, "POST": done(MANAGERS, 422)}, """
         project_settings patients labels label_edit category_add category_edit label_merge people import injections
         systemic_errors refinements run_combine run_pipeline run_tagger run_flair run_zero_shot run_remote groups
-        release_policy certificate_sign known pairs feeds recording_import records record_schemas
+        release_policy certificate_sign known pairs feeds recording_import records record_schemas judge
+        run_llm webhooks
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS)}, """
         project_archive project_restore fill_notes begin notes_assign notes_delete category_move
@@ -76,6 +78,7 @@ TABLE: dict[str, dict[str, str]] = {
         calibration_start calibration_withdraw job_start_import group_remove release_export release_prepare
         release_withdraw release_decide archive_start known_lists webhook_resend audit_start audit_discard
         audit_decide gaps_judge pair_settle record_release record_export
+        surrogates_merge surrogate_change surrogate_scores_start
     """),
     **alike({"GET": EVERYONE_405, "POST": done(ANNOTATORS)}, """
         take_back_notes start_annotations submit reopen comments flag
@@ -86,7 +89,8 @@ TABLE: dict[str, dict[str, str]] = {
     """),
     **alike({"GET": MANAGERS, "POST": EVERYONE_405}, """
         skills import_report audit injection injected_errors releases release release_findings release_note
-        release_policies archive_file known_lists_csv known_people audit_leaks record
+        release_policies archive_file known_lists_csv known_people audit_leaks record surrogate
+        archive_export
     """),
     **alike({"GET": ALL_NOTES, "POST": EVERYONE_405}, """
         note gold gold_version gold_changes gold_statistics scores score acceptance agreement disagreements
@@ -98,7 +102,7 @@ TABLE: dict[str, dict[str, str]] = {
         note_gold note_gold_withdraw gold_freeze score_error_cause bulk_start bulk_undo disagreement_cause
         adjudicate_unanimous majority_undo adjudicate_finish adjudicate_reopen runs_together review_finish
         review_reopen job_cancel job_pause job_resume job_retry job_start_export notes_export job_start_gold audit_next
-        audit_finish audit_reopen
+        audit_finish audit_reopen majority_start
     """),
     **alike({"GET": ANNOTATORS, "POST": EVERYONE_405}, """
         annotate candidates note_data spans
@@ -106,7 +110,7 @@ TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": REVIEWERS, "POST": EVERYONE_405}, """
         comments_export export note_original file_download review_strings review_bulk decisions_export agreement_table
         sentences_export majority majority_act adjudicate adjudicate_state run_rewritten model_file review
-        review_state certificate_json certificate_pdf audits release_audit
+        review_state certificate_json certificate_pdf audits release_audit reviews adjudications
     """),
     **alike({"GET": EVERYONE_405, "POST": done(REVIEWERS, 422)}, """
         gold_split loop_freeze
@@ -115,7 +119,7 @@ TABLE: dict[str, dict[str, str]] = {
         statistics_start compare_start job_start_score agreement_start
     """),
     **alike({"GET": done(REVIEWERS), "POST": EVERYONE_405}, """
-        score_errors_export adjudicate_next review_next
+        score_errors_export adjudicate_next review_next audit_read
     """),
     **alike({"GET": REVIEWERS, "POST": done(MANAGERS)}, """
         label_mappings label_mapping
@@ -132,8 +136,9 @@ TABLE: dict[str, dict[str, str]] = {
     **alike({"GET": SIGNED_IN, "POST": SIGNED_IN}, """
         account_reauthenticate account_change_password
     """),
+    # Tests configure no provider here; those that do are in tests/providers.
     **alike({"GET": "404 404 404 404 404 404 404 404", "POST": OPEN_405}, """
-        openid_connect_callback saml_login saml_finish_acs saml_sls saml_metadata
+        openid_connect_callback openid_connect_login saml_login saml_finish_acs saml_sls saml_metadata
     """),
     **alike({"GET": OPEN_405, "POST": "404 404 404 404 404 404 404 404"}, """
         oidc_logout saml_acs
@@ -142,38 +147,25 @@ TABLE: dict[str, dict[str, str]] = {
         mfa_authenticate mfa_reauthenticate mfa_activate_totp mfa_generate_recovery_codes
     """),
     **alike({"GET": NOBODY, "POST": NOBODY}, """
-        mfa_deactivate_totp mfa_download_recovery_codes
+        mfa_deactivate_totp mfa_download_recovery_codes archive_claim
     """),
+    # Nothing was compared or computed here, and no other run is there: redirects to the page that says so.
+    **alike({"GET": done(ALL_NOTES), "POST": EVERYONE_405}, "score_errors compare_spans agreement_progress"),
+    # The project is open, and the archive is none: redirects to the page that says so.
+    **alike({"GET": done(MANAGERS), "POST": done(MANAGERS)}, "project_delete archive_confirm"),
+    # Used labels and categories with labels are refused with a conflict.
+    **alike({"GET": MANAGERS, "POST": done(MANAGERS, 409)}, "label_delete category_delete"),
+    # A POST without more is a preview.
+    **alike({"GET": MANAGERS, "POST": MANAGERS}, "release_new known_person surrogates"),
+    # The bulk act was small, so there is no job; nobody reads a note of the audit.
+    **alike({"GET": done(REVIEWERS, 404), "POST": EVERYONE_405}, "bulk_job audit_listen"),
     "readyz": {"GET": "503 503 503 503 503 503 503 503", "POST": OPEN_405},  # without Redis
-    # The project is open: redirects to the settings, which say that only an archived project can be deleted.
-    "project_delete": {"GET": done(MANAGERS), "POST": done(MANAGERS)},
     # Reviewers and managers may annotate, but have no notes assigned here, and get a page that says so.
     "next_note": {"GET": "302 404 403 302 200 200 404 404", "POST": EVERYONE_405},
     # Only the person who searched, the annotator, sees the results.
     "search_results": {"GET": "302 404 404 200 404 404 404 404", "POST": EVERYONE_405},
-    # Used labels are refused with a conflict.
-    "label_delete": {"GET": MANAGERS, "POST": MANAGERS.replace("200", "409")},
-    # Categories with labels are refused with a conflict.
-    "category_delete": {"GET": MANAGERS, "POST": MANAGERS.replace("200", "409")},
-    # Nothing was compared here: redirects to the score, which says so.
-    "score_errors": {"GET": done(ALL_NOTES), "POST": EVERYONE_405},
-    # Review of many suggestions
-    # The project has a single run, so the list of runs redirects to its review.
-    "reviews": {"GET": REVIEWERS, "POST": EVERYONE_405},
-    # The bulk act was small, so there is no job.
-    "bulk_job": {"GET": done(REVIEWERS, 404), "POST": EVERYONE_405},
-    # The note has only one submitted annotation set, so there is nothing to adjudicate or finish yet.
-    "adjudications": {"GET": REVIEWERS, "POST": EVERYONE_405},
-    # Nothing can be decided here: redirects to the page with a message.
-    "majority_start": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     # Nothing is adjudicated here, so nobody sees an outcome.
     "outcome": {"GET": "302 404 403 404 404 404 404 404", "POST": EVERYONE_405},
-    # Tests list no server, and the form says so.
-    "judge": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
-    # A single run can't be compared: redirects to the choice, which says so.
-    "compare_spans": {"GET": done(ALL_NOTES), "POST": EVERYONE_405},
-    # Tests list no server, and the form says so.
-    "run_llm": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     # The token of the world belongs to nobody here.
     "api_token_revoke": {"GET": EVERYONE_405, "POST": NOBODY},
     # The key is not valid, and the page says so.
@@ -181,33 +173,14 @@ TABLE: dict[str, dict[str, str]] = {
                                         "POST": "200 200 200 200 200 200 200 200"},
     # Nobody set up an authenticator app, so everybody is led to the page that does.
     "second_factor": {"GET": LEADS_ON, "POST": EVERYONE_405},
-    # Tests configure no provider here; those that do are in tests/providers.
-    "openid_connect_login": {"GET": "404 404 404 404 404 404 404 404", "POST": OPEN_405},
     # The admin: people without staff rights are redirected to the sign-in page, which says that the admin is closed.
-    "admin:index": {"GET": STAFF, "POST": STAFF},
+    **alike({"GET": STAFF, "POST": STAFF}, "admin:index admin:app_list admin:auth_user_password_change"),
+    **alike({"GET": STAFF, "POST": STAFF_405}, "admin:password_change_done admin:jsi18n"),
+    **alike({"GET": STAFF_404, "POST": STAFF_404}, "admin:view_on_site admin/(?P<url>.*)$"),
     "admin:login": {"GET": "302 403 403 403 403 403 403 302", "POST": "302 403 403 403 403 403 403 302"},
     "admin:logout": {"GET": done(STAFF, 405), "POST": LEADS_ON},
     "admin:password_change": {"GET": STAFF_302, "POST": STAFF_302},  # redirects to the page that counts wrong passwords
-    "admin:password_change_done": {"GET": STAFF, "POST": STAFF_405},
     "admin:autocomplete": {"GET": STAFF_403, "POST": STAFF_405},
-    "admin:jsi18n": {"GET": STAFF, "POST": STAFF_405},
-    "admin:view_on_site": {"GET": STAFF_404, "POST": STAFF_404},
-    "admin:app_list": {"GET": STAFF, "POST": STAFF},
-    "admin/(?P<url>.*)$": {"GET": STAFF_404, "POST": STAFF_404},
-    "admin:auth_user_password_change": {"GET": STAFF, "POST": STAFF},
-    # A POST without more is a preview.
-    "release_new": {"GET": MANAGERS, "POST": MANAGERS},
-    # A project archive, for managers only, also of an archived project.
-    "archive_export": {"GET": MANAGERS, "POST": EVERYONE_405},
-    # The upload is no archive: redirects to the project, with the reason.
-    # An archive brought nobody's work.
-    "archive_claim": {"GET": NOBODY, "POST": NOBODY},
-    # Webhooks. The test of a POST sends no address.
-    "webhooks": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
-    # Nobody reads a note yet: redirects to the page of the audit.
-    "audit_read": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
-    # Nobody reads a note of the audit.
-    "audit_listen": {"GET": REVIEWERS.replace("200", "404"), "POST": EVERYONE_405},
     "project_new": {"GET": "302 403 403 403 403 200 200 200", "POST": "302 403 403 403 403 302 302 302"},
     "notes": {"GET": MEMBERS, "POST": done(MEMBERS)},
     "changes": {"GET": EVERYONE_405, "POST": ANNOTATORS.replace("302", "401")},
@@ -222,61 +195,31 @@ TABLE: dict[str, dict[str, str]] = {
     "disagreement_talk": {"GET": ALL_NOTES, "POST": "302 404 403 403 302 302 404 404"},
     "adjudicate_decide": {"GET": EVERYONE_405, "POST": done(REVIEWERS, 409).replace("302", "401")},
     "job_of_import": {"GET": "302 404 403 403 403 404 404 404", "POST": EVERYONE_405},
-    "agreement_progress": {"GET": done(ALL_NOTES), "POST": EVERYONE_405},
     "account_login": {"GET": "200 302 302 302 302 302 302 302", "POST": "200 302 302 302 302 302 302 302"},
     "account_logout": {"GET": SIGNED_IN, "POST": LEADS_ON},
     "account_signup": {"GET": "403 403 403 403 403 403 403 403", "POST": OPEN_405},
     "mfa_view_recovery_codes": {"GET": NOBODY, "POST": EVERYONE_405},
     "archive_import": {"GET": "302 403 403 403 403 200 200 200", "POST": "302 403 403 403 403 422 422 422"},
-    "archive_confirm": {"GET": done(MANAGERS), "POST": done(MANAGERS)},
-    "known_person": {"GET": MANAGERS, "POST": MANAGERS},
 }
 # fmt: on
 
 # Most models are read-only. Accounts can be created and changed, sign-in attempts deleted (which ends a lock).
-for _model in (
-    "annotations_project", "annotations_membership", "annotations_labelset", "axes_accesslog", "axes_accessfailurelog",
-):  # fmt: skip
+for _model, _change, _add, _delete in (
+    *((f"annotations_{name}", STAFF_403, STAFF_403, STAFF_403) for name in ("project", "membership", "labelset")),
+    *((f"axes_{name}", STAFF_403, STAFF_403, STAFF_403) for name in ("accesslog", "accessfailurelog")),
+    ("annotations_user", STAFF, STAFF, STAFF_403),
+    ("axes_accessattempt", STAFF_302, STAFF_403, STAFF),
+):
     TABLE |= {
-        f"admin:{_model}_changelist": {"GET": STAFF, "POST": STAFF},
-        f"admin:{_model}_change": {"GET": STAFF, "POST": STAFF_403},
-        f"admin:{_model}_add": {"GET": STAFF_403, "POST": STAFF_403},
-        f"admin:{_model}_delete": {"GET": STAFF_403, "POST": STAFF_403},
-        f"admin:{_model}_history": {"GET": STAFF, "POST": STAFF},
+        **alike({"GET": STAFF, "POST": STAFF}, f"admin:{_model}_changelist admin:{_model}_history"),
+        f"admin:{_model}_change": {"GET": STAFF, "POST": _change},
+        f"admin:{_model}_add": {"GET": _add, "POST": _add},
+        f"admin:{_model}_delete": {"GET": _delete, "POST": _delete},
+        f"admin/{_model.replace('_', '/')}/<path:object_id>/": {"GET": STAFF_302, "POST": STAFF_302},
     }
-TABLE |= {
-    "admin:annotations_user_changelist": {"GET": STAFF, "POST": STAFF},
-    "admin:annotations_user_change": {"GET": STAFF, "POST": STAFF},
-    "admin:annotations_user_add": {"GET": STAFF, "POST": STAFF},
-    "admin:annotations_user_delete": {"GET": STAFF_403, "POST": STAFF_403},
-    "admin:annotations_user_history": {"GET": STAFF, "POST": STAFF},
-}
-TABLE |= {
-    "admin:axes_accessattempt_changelist": {"GET": STAFF, "POST": STAFF},
-    "admin:axes_accessattempt_change": {"GET": STAFF, "POST": STAFF_302},
-    "admin:axes_accessattempt_add": {"GET": STAFF_403, "POST": STAFF_403},
-    "admin:axes_accessattempt_delete": {"GET": STAFF, "POST": STAFF},
-    "admin:axes_accessattempt_history": {"GET": STAFF, "POST": STAFF},
-}
 # SCIM needs the token of a provider, which nobody has by a session (tests/providers/scim).
 for _name in (
     "users", "users_search", "user", "groups", "groups_search", "group", "search", "config", "resource_types",
     "resource_type", "schemas", "schema",
 ):  # fmt: skip
     TABLE[f"scim_{_name}"] = {"GET": NO_TOKEN, "POST": NO_TOKEN}
-for _path in (
-    "annotations/user", "annotations/project", "annotations/membership", "annotations/labelset",
-    "axes/accessattempt", "axes/accesslog", "axes/accessfailurelog",
-):  # fmt: skip
-    TABLE[f"admin/{_path}/<path:object_id>/"] = {"GET": STAFF_302, "POST": STAFF_302}
-
-# Surrogates
-# fmt: off
-TABLE |= {
-    "surrogates": {"GET": MANAGERS, "POST": MANAGERS},
-    "surrogates_merge": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
-    "surrogate": {"GET": MANAGERS, "POST": EVERYONE_405},
-    "surrogate_change": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
-    "surrogate_scores_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
-}
-# fmt: on

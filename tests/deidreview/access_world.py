@@ -144,68 +144,35 @@ def fill(project: models.Project, manager: models.User, annotator: models.User) 
     delivery = models.Delivery.objects.create(
         webhook=webhook, kind="job.done", due_at=timezone.now(), state=models.DeliveryState.FAILED
     )
-    return {
-        "webhook": webhook.pk,
-        "published": published.pk,
-        "feed": feed.pk,
-        "region": region.pk,
-        "record": record.pk,
-        "record_schema": schema.pk,
-        "delivery": delivery.pk,
-        "certificate": certificate.number,
-        "certified_release": certificate.release.number,
-        "fingerprint": fingerprint_of(bytes(certificate.key.public)),
-        "note": note.pk,
-        "start": 0,
-        "end": 11,
-        "comment": models.Comment.objects.create(
-            document=note, annotator=annotator, author=annotator, text="A word."
-        ).pk,
-        "flag": models.Flag.objects.create(document=note, user=annotator, reason="unsure").pk,
-        "entity": models.SurrogateEntity.objects.get(project=project).pk,
-        "calibration": calibration.pk,
-        "judging": judging.pk,
-        "injection": injection.pk,
-        "refinement": refinement.pk,
-        "systemic": systemic.pk,
-        "skill": own_skill.name,
-        "open_note": open_note.pk,
-        "annotation_set": annotation_set.pk,
-        "run": run.pk,
-        "rewriting": rewriting.pk,
-        "suggestion": suggestions.spans.get().pk,
-        "run_author": run_author.pk,
-        "model": model.pk,
-        "import": staged.pk,
-        "known_upload": known_upload.pk,
-        "group_role": models.GroupRole.objects.create(project=project, provider="none", group="g", role="viewer").pk,
-        "known_person": models.KnownPerson.objects.get(project=project).pk,
-        "release": release.number,
-        "job": job.number,
-        "agreement_job": counting.number,
-        "file": stored.pk,
-        "policy": _own_policy(project),
-        "mark": 0,
-        "term": 0,
-        "mapping": models.LabelMapping.objects.create(project=project, name="Partner").pk,
-        "archive": archive.pk,
-        "archive_upload": upload.pk,
-        "label": factories.label_of(project, "CITY").pk,
-        "category": factories.label_of(project, "CITY").category_id,
-        **dict.fromkeys(("member", "membership"), models.Membership.objects.get(project=project, user=annotator).pk),
-        "author": annotation_set.author_id,
-        "version": version.number,
-        "string": models.SuggestedString.objects.get(author=run_author).pk,
-        "bulk": str(models.BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule).pk),
-        "vote": str(models.MajorityAct.objects.create(project=project, user=manager, planned=1).pk),
-        "search": str(models.Search.objects.create(project=project, user=annotator, text="Rossi").pk),
-        "project": project.pk,
-        "labelset": project.label_set.pk,
-        "user": annotator.pk,
-        "accessattempt": AccessAttempt.objects.create(username=f"a{note.pk}", failures_since_start=1).pk,
-        "accesslog": AccessLog.objects.create(username=f"a{note.pk}").pk,
-        "accessfailurelog": AccessFailureLog.objects.create(username=f"a{note.pk}").pk,
-    }
+    rows = {
+        "webhook": webhook, "published": published, "feed": feed, "region": region, "record": record, "run": run,
+        "record_schema": schema, "delivery": delivery, "note": note, "open_note": open_note, "model": model,
+        "calibration": calibration, "judging": judging, "injection": injection, "refinement": refinement,
+        "systemic": systemic, "annotation_set": annotation_set, "rewriting": rewriting, "run_author": run_author,
+        "import": staged, "known_upload": known_upload, "file": stored, "archive": archive, "archive_upload": upload,
+        "project": project, "labelset": project.label_set, "user": annotator, "suggestion": suggestions.spans.get(),
+        "label": factories.label_of(project, "CITY"), "category": factories.label_of(project, "CITY").category,
+        "entity": models.SurrogateEntity.objects.get(project=project),
+        "known_person": models.KnownPerson.objects.get(project=project),
+        "string": models.SuggestedString.objects.get(author=run_author),
+        **dict.fromkeys(("member", "membership"), models.Membership.objects.get(project=project, user=annotator)),
+        "flag": models.Flag.objects.create(document=note, user=annotator, reason="unsure"),
+        "comment": models.Comment.objects.create(document=note, annotator=annotator, author=annotator, text="A word."),
+        "group_role": models.GroupRole.objects.create(project=project, provider="none", group="g", role="viewer"),
+        "mapping": models.LabelMapping.objects.create(project=project, name="Partner"),
+        "bulk": models.BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule),
+        "vote": models.MajorityAct.objects.create(project=project, user=manager, planned=1),
+        "search": models.Search.objects.create(project=project, user=annotator, text="Rossi"),
+        "accessattempt": AccessAttempt.objects.create(username=f"a{note.pk}", failures_since_start=1),
+        "accesslog": AccessLog.objects.create(username=f"a{note.pk}"),
+        "accessfailurelog": AccessFailureLog.objects.create(username=f"a{note.pk}"),
+    }  # fmt: skip
+    return {name: str(row.pk) if isinstance(row.pk, uuid.UUID) else row.pk for name, row in rows.items()} | {
+        "certificate": certificate.number, "certified_release": certificate.release.number, "start": 0, "end": 11,
+        "fingerprint": fingerprint_of(bytes(certificate.key.public)), "skill": own_skill.name, "mark": 0, "term": 0,
+        "release": release.number, "job": job.number, "agreement_job": counting.number, "version": version.number,
+        "policy": _own_policy(project), "author": annotation_set.author_id,
+    }  # fmt: skip
 
 
 def certified(project: models.Project) -> models.Certificate:
@@ -266,52 +233,19 @@ def build_world() -> World:
     return built
 
 
+# The kind of object that a URL names, by the first of these that is found in its pattern.
 KINDS = {
-    kind: set(names.split())
-    for kind, names in {
-        "entity": "surrogate surrogate_change",
-        "note": (
-            "note note_delete note_gold note_gold_withdraw annotate candidates note_data spans reopen note_surrogates "
-            "note_original source_page talk comments flag review review_decide review_state review_finish "
-            "review_reopen adjudicate adjudicate_decide adjudicate_cause adjudicate_state adjudicate_finish "
-            "adjudicate_reopen disagreement_talk outcome"
-        ),
-        "open_note": "changes start_annotations submit recording recording_file region_mark region_decide gaps_judge",
-        "webhook": "webhook webhook_resend",
-        "published": "pair_settle",
-        "feed": "feed",
-        "record": "record",
-        "record_schema": "record_schema",
-        "known_upload": "known_upload",
-        "group_role": "group_remove",
-        "known_person": "known_person",
-        "release": (
-            "release release_export release_prepare release_withdraw surrogate_scores_start release_findings "
-            "release_decide release_note release_audit audit_start audit_discard audit_next audit_read audit_listen "
-            "audit_mark audit_finish audit_reopen audit_leaks audit_decide record_export"
-        ),
-        "import": "import_preview import_report job_start_import job_of_import",
-        "mapping": "label_mapping label_mapping_delete",
-        "category": "category_delete category_edit category_move",
-        "label": "label_delete label_edit label_merge label_move",
-        "member": "member_role member_remove member_link",
-        "job": "job job_cancel job_pause job_resume job_retry",
-        "agreement_job": "agreement_progress",
-        "run": "run run_rename run_retry",
-        "rewriting": "run_placeholders run_rewritten",
-        "run_author": "review_next",
-        "string": "review_string",
-        "model": "model model_rename model_retire model_enough model_file",
-        "calibration": "calibration calibration_withdraw",
-        "judging": "judging judging_entities judging_again",
-        "injection": "injection injected_errors",
-        "file": "file_download",
-        "archive": "archive_file",
-        "archive_upload": "archive_confirm",
-        "certified_release": "certificate_sign certificate_json certificate_pdf",
-        "version": "gold_version gold_changes gold_split score score_errors score_errors_export score_error_cause",
-    }.items()
-}
+    "notes/<int:pk>/(changes|start|submit|recording)": "open_note", "runs/<int:pk>/(placeholders|rewr)": "rewriting",
+    "releases/<int:number>/certificate": "certified_release", "(releases|records/export)/<int:": "release",
+    "(notes|adjudicate|disagreements|review/<int:author>)/<int:pk>": "note", "review/<int:author>": "run_author",
+    "agreement/jobs/<": "agreement_job", "jobs/<": "job", "files/<": "file", "(gold|scores)/<int:version>": "version",
+    "archive/import/<": "archive_upload", "archive/<": "archive", "imports?/<": "import", "strings/<": "string",
+    "export/labels/<": "mapping", "labels/<": "label", "categories/<": "category", "people/<": "member",
+    "runs/<int": "run", "models/<": "model", "calibrations/<": "calibration", "judges/<": "judging",
+    "injections/<": "injection", "surrogates/<": "entity", "patients/<": "known_person", "uploads/<": "known_upload",
+    "groups/<": "group_role", "pairs/<": "published", "records/<": "record", "record-schemas/<": "record_schema",
+    "webhooks/<": "webhook", "feeds/<": "feed",
+}  # fmt: skip
 SPECIAL = {
     "help_page": "help/annotator/", "account_reset_password_from_key": "accounts/password/reset/key/1-set-password/",
     "admin:app_list": "admin/annotations/", "admin/(?P<url>.*)$": "admin/nowhere/",
@@ -320,7 +254,7 @@ SPECIAL = {
 
 
 def kind_of(name: str) -> str:
-    return next((kind for kind, names in KINDS.items() if name in names), "")
+    return next((kind for pattern, kind in KINDS.items() if re.search(pattern, ROUTES[name])), "")
 
 
 def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -> str:

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.urls import reverse
 from django.utils import timezone
 
 from annotations import models
@@ -23,6 +22,7 @@ from annotations.projects.services.projects import archive_project, restore_proj
 from tests import factories as make
 from tests.worlds.beside import Beside
 from tests.worlds.checks import check_page
+from tests.worlds.pages import url
 
 SETTINGS = "/projects/covid/settings/"
 ARCHIVE, RESTORE = f"{SETTINGS}archive", f"{SETTINGS}restore"
@@ -44,10 +44,6 @@ def archived(world):
     archive(world)
     world.project.refresh_from_db()
     return world
-
-
-def url(name, *args):
-    return reverse(name, args=["covid", *args])
 
 
 def change_of(world, part="Torino", label="CITY"):

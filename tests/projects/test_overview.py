@@ -20,6 +20,7 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.scores.services.scoring import score, score_request
 from tests import factories as make
 from tests.projects.overview_pages import plain, rows, section, show, stages
+from tests.worlds.pages import url
 
 SPAN = [(0, 11, "PATIENT")]
 STEPS = [
@@ -39,27 +40,8 @@ def mia(world, sign_in):
 
 
 @pytest.fixture
-def ann(world, sign_in):
-    return sign_in(world.ann)
-
-
-@pytest.fixture
-def rev(world, sign_in):
-    return sign_in(world.rev)
-
-
-@pytest.fixture
-def vic(world, sign_in):
-    return sign_in(world.vic)
-
-
-@pytest.fixture
 def run(world):
     return make.make_author(world.project, kind="run", name="rules-1")
-
-
-def url(name, *args):
-    return reverse(name, args=["covid", *args])
 
 
 def submit(world, *people):

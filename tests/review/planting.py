@@ -3,20 +3,18 @@
 import pytest
 
 from annotations.models import Role, Span
-from annotations.review.selectors.state import review_state
-from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from annotations.review.services.planting import draw_leaks
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
-from tests.worlds.reviewing import gold_of, review, suggestions
+from tests.worlds.reviewing import Reviews, gold_of
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi."
 SUGGESTED = [(0, 11, "PATIENT"), (24, 30, "CITY"), (41, 48, "DOCTOR")]
 NAME, CITY, DOCTOR = (start for start, _, _ in SUGGESTED)
 
 
-class World:
+class World(Reviews):
     """Two runs with the same suggestions in each note. The draw picks the first candidate of each note in `drawn`."""
 
     drawn: set[int] = set()
@@ -36,10 +34,6 @@ class World:
     def plant_in(self, *notes):
         World.drawn = {note.pk for note in notes}
 
-    def suggestion(self, start, note=None, run=None):
-        (found,) = [span for span in suggestions(note or self.note, run or self.run) if span.start == start]
-        return found
-
     def store(self, *notes):
         """Act as if the run had just stored its suggestions for these notes; without notes, for the first one."""
         draw_leaks(self.run, [note.pk for note in notes or [self.note]])
@@ -49,19 +43,9 @@ class World:
         self.project.planted_share = share
         self.project.save()
 
-    def decide(self, user, act, start=None, note=None, **options):
-        suggestion = None if start is None else self.suggestion(start, note)
-        return review(note or self.note, self.run, user, act, suggestion, **options)
-
     def mark(self, user, start, end, label, note=None):
         bounds = start, end, label_of(self.project, label).pk
         return self.decide(user, Act.ADD, note=note, bounds=bounds, quote=TEXT[start:end])
-
-    def finish(self, user, note=None, **options):
-        return finish_review(document=note or self.note, author=self.run, user=user, **options)
-
-    def state(self, user=None, note=None):
-        return review_state(document=note or self.note, author=self.run, user=user or self.rita)
 
     def shown(self, user=None, note=None):
         return {p["start"]: (p["state"], p.get("planted")) for p in self.state(user, note)["suggestions"]}

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
 from annotations.gold.events import GOLD_MADE
@@ -15,16 +14,13 @@ from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
+from tests.worlds.pages import url
 from tests.worlds.reviewing import bulk_page, finish, gold_of, plan, review, start, suggested_world, suggestions
 
 TEXT = "Mario Rossi vive in CALLE Mayor 12 2B, Torino. Lo visita Mario Rossi."
 NAME, STREET, LONGER, AGAIN = (0, 11, "PATIENT"), (20, 34, "CITY"), (20, 37, "CITY"), (57, 68, "PATIENT")
 SUGGESTED = [NAME, LONGER, AGAIN]
 ADJUDICATED = 5
-
-
-def url(name: str, *args: object) -> str:
-    return reverse(name, args=["covid", *args])
 
 
 def make_ward() -> SimpleNamespace:

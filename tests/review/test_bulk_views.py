@@ -22,7 +22,7 @@ from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
-from tests.worlds.pages import TEXT
+from tests.worlds.pages import TEXT, url
 from tests.worlds.reviewing import bulk_page, gold_of, plan, review, start, suggested_world
 
 
@@ -36,10 +36,6 @@ def make_suggested() -> SimpleNamespace:
 
 
 made, suggested = made_once(make_suggested)
-
-
-def url(name: str, *args: object) -> str:
-    return reverse(name, args=["covid", *args])
 
 
 def spans(world, run=0):

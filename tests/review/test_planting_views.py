@@ -5,7 +5,6 @@ import uuid
 from types import SimpleNamespace
 
 import pytest
-from django.urls import reverse
 
 from annotations.models import BulkAct, PlantedLeak, Project, Review, Span
 from annotations.review.services.planting import draw_leaks
@@ -13,8 +12,8 @@ from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
-from tests.worlds.pages import TEXT, make_world
-from tests.worlds.reviewing import send, suggestions
+from tests.worlds.pages import TEXT, make_world, url
+from tests.worlds.reviewing import data_of, send, suggestions
 
 SUGGESTED = [(0, 11, "PATIENT"), (44, 50, "CITY"), (61, 68, "DOCTOR")]
 
@@ -45,10 +44,6 @@ def planting(world: SimpleNamespace, sign_in: type, monkeypatch: pytest.MonkeyPa
     return world
 
 
-def url(name, *args):
-    return reverse(name, args=["covid", *args])
-
-
 def switch(world, sign_in, share):
     client = sign_in(world.mia)
     form = client.get(url("project_settings")).context["form"]
@@ -64,10 +59,6 @@ def switch_on(world, sign_in):
 
 def page(world, note=None):
     return world.client.get(url("review", world.run.pk, (note or world.note).pk))
-
-
-def data_of(answer):
-    return json.loads(answer.content.decode().split('id="review-data" type="application/json">')[1].split("<")[0])
 
 
 def post(world, name, note=None, **data):

@@ -12,17 +12,17 @@ from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.decision_log import OverruledCounts, decisions, overruled
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.state import review_state
-from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
 from models_runtime.models import RefinedItem
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.pages import TEXT
 from tests.worlds.refined import refine
-from tests.worlds.reviewing import body, gold_of, review, send, url
+from tests.worlds.reviewing import Reviews, body, gold_of, review, send, url
 
 
-class World:
+class World(Reviews):
     def __init__(self):
         self.project = make.make_project("covid")
         self.rita, self.rosa = (make.make_member(self.project, models.Role.REVIEWER, name) for name in ("rita", "rosa"))
@@ -33,21 +33,9 @@ class World:
     def decide(self, act, number=None, *, user=None, **options):
         return review(self.note, self.run, user or self.rita, act, removal=number, **options)
 
-    def refused(self, act, number=None, **options):
-        """The code of the error."""
-        with pytest.raises(ServiceError) as error:
-            self.decide(act, number, **options)
-        return error.value.code
-
     def accept_suggestions(self, user=None):
         for one in self.state(user)["suggestions"]:
             self.decide(Act.ACCEPT, suggestion=one["id"], user=user)
-
-    def finish(self, user=None, **options):
-        return finish_review(document=self.note, author=self.run, user=user or self.rita, **options)
-
-    def state(self, user=None):
-        return review_state(document=self.note, author=self.run, user=user)
 
     def removal(self, number=None, user=None):
         found = {one["number"]: one for one in self.state(user)["removals"]}[number or self.removed]

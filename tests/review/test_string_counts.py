@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
 from annotations.models import PlantedLeak, Project, Review, Span, SuggestedString
@@ -11,16 +10,13 @@ from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
+from tests.worlds.pages import url
 from tests.worlds.reviewing import review, suggested_world
 
 TEXT = "Mario Rossi vive a Torino. Lo visita Mario Rossi."
 FIRST, CITY, AGAIN = (0, 11, "PATIENT"), (19, 25, "CITY"), (37, 48, "PATIENT")
 SUGGESTED = [FIRST, CITY, AGAIN]
 NOTES = 5
-
-
-def url(name: str, *args: object) -> str:
-    return reverse(name, args=["covid", *args])
 
 
 def make_ward() -> SimpleNamespace:

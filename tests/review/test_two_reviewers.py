@@ -13,18 +13,17 @@ from annotations.review.events import REVIEW_FINISHED
 from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.reviewing import pairs
-from annotations.review.selectors.state import review_state
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
-from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
-from tests.worlds.reviewing import check_strings, gold_of, review
+from tests.worlds.reviewing import Reviews, check_strings, gold_of
 
 TEXT = "Mario Rossi, 54 anni, a Torino."
 
 
-class World:
+class World(Reviews):
     def __init__(self, rule=SecondReview.OFF):
         self.project = make_project("covid", second_review=rule)
         self.rita, self.rosa, self.ugo = (make_member(self.project, Role.REVIEWER, n) for n in ("rita", "rosa", "ugo"))
@@ -41,26 +40,11 @@ class World:
         self.project.save()
         return self
 
-    def suggestion(self, start, note=None):
-        return Span.objects.get(
-            annotation_set__document=note or self.note, annotation_set__author=self.run, start=start
-        )
-
-    def decide(self, user, act, start=None, note=None, **options):
-        suggestion = None if start is None else self.suggestion(start, note)
-        return review(note or self.note, self.run, user, act, suggestion, **options)
-
     def add_age(self, user):
         return self.decide(user, Act.ADD, bounds=(13, 20, self.age), quote="54 anni")
 
-    def finish(self, user, note=None, **options):
-        return finish_review(document=note or self.note, author=self.run, user=user, **options)
-
     def reopen(self, user):
         return reopen_review(document=self.note, author=self.run, user=user)
-
-    def state(self, user):
-        return review_state(document=self.note, author=self.run, user=user)
 
     def states(self, user):
         return [suggestion["state"] for suggestion in self.state(user)["suggestions"]]

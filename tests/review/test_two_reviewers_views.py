@@ -1,7 +1,6 @@
 """The two-person rule on the pages: the setting, both reviews, the differences, the figures, the list of notes."""
 
 import csv
-import json
 import re
 import uuid
 from html import unescape
@@ -49,10 +48,6 @@ def decide(world, who, act, suggestion):
 
 def page(world, who):
     return world.clients[who].get(url(world, "review", world.run.pk, world.note.pk))
-
-
-def data_of(answer):
-    return json.loads(answer.content.decode().split('id="review-data" type="application/json">')[1].split("<")[0])
 
 
 def test_the_setting_and_the_waiting_notes(two):

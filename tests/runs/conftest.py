@@ -41,9 +41,3 @@ def finished(run):
     run.refresh_from_db()
     worked(run)
     return Job.objects.get(pk=run.job_id)
-
-
-def fields_of(answer):
-    """The fields that an answer of the API calls wrong."""
-    assert answer.status_code == 422, answer.content
-    return [one["field"] for one in answer.json()["errors"]]

@@ -8,10 +8,9 @@ from annotations.models import Author, Event, Job, JobState, Release, Review, Re
 from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.events import RUN_RENAMED
 from tests import factories as make
-from tests.runs.conftest import fields_of
 from tests.worlds.audited import make_release
 from tests.worlds.checks import check_page
-from tests.worlds.programs import Program
+from tests.worlds.programs import Program, fields_of
 
 RUNS = "/projects/covid/runs"
 

@@ -10,9 +10,9 @@ from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.backends import ThresholdGoal
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from tests import factories as make
-from tests.runs.conftest import command, fields_of, finished
+from tests.runs.conftest import command, finished
 from tests.training.conftest import made_gold, made_model, manager, model, page, run_of, train, world
-from tests.worlds.programs import Program
+from tests.worlds.programs import Program, fields_of
 
 __all__ = ["made_gold", "made_model", "manager", "model", "world"]
 

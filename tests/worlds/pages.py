@@ -1,9 +1,11 @@
 """A project with one member of each role, and signed-in clients, for tests of pages."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from annotations.models import User
 from tests import factories as make
@@ -24,6 +26,11 @@ def make_world() -> SimpleNamespace:
     return SimpleNamespace(project=project, notes=notes, note=notes[0], ann=ann, ben=ben, other=other, **people)
 
 
+def url(name: str, *args: object) -> str:
+    """The URL of a page of the world's project."""
+    return reverse(name, args=["covid", *args])
+
+
 def signed_in(user: User, **options: object) -> Client:
     client = Client(**options)
     client.force_login(user)
@@ -38,7 +45,14 @@ def sign_in() -> "type":
     return signed_in
 
 
-@pytest.fixture
-def mia(world: SimpleNamespace, sign_in: "type") -> Client:
-    """The browser of the world's manager."""
-    return sign_in(world.mia)
+def browser_of(name: str) -> Any:
+    """Return a fixture: the browser of this person of the world."""
+
+    @pytest.fixture(name=name)
+    def browser(world: SimpleNamespace, sign_in: "type") -> Client:
+        return sign_in(getattr(world, name))
+
+    return browser
+
+
+ann, mia, rev, vic = map(browser_of, ("ann", "mia", "rev", "vic"))

@@ -49,3 +49,9 @@ def lines_of(response: HttpResponse) -> list[Any]:
     """The rows of an answer as NDJSON."""
     assert response.headers["Content-Type"] == "application/x-ndjson"
     return [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
+
+
+def fields_of(answer: HttpResponse) -> list[str]:
+    """The fields that an answer of the API calls wrong."""
+    assert answer.status_code == 422, answer.content
+    return [error["field"] for error in answer.json()["errors"]]

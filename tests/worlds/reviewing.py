@@ -7,12 +7,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from annotations.core.services import ServiceError
 from annotations.models import Author, BulkAct, Document, Span, SuggestedString, User
+from annotations.review.selectors.state import review_state
 from annotations.review.services.deciding import Request
 from annotations.review.services.deciding import decide as decide_by
+from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -105,6 +109,36 @@ def check_strings() -> None:
         alike = {"annotation_set__author": row.author_id, "string_key": row.string_key, "label": row.label_id}
         spans = Span.objects.filter(**alike).exclude(planted__result="")
         assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
+
+
+class Reviews:
+    """What people do in reviews of a note (`note`) with suggestions of a run (`run`); `rita` if nobody is named."""
+
+    def suggestion(self, start: int, note: Document | None = None, run: Author | None = None) -> Span:
+        return next(span for span in suggestions(note or self.note, run or self.run) if span.start == start)
+
+    def decide(
+        self, user: User, act: Act, start: int | None = None, note: Document | None = None, **options: Any
+    ) -> Any:
+        suggestion = None if start is None else self.suggestion(start, note)
+        return review(note or self.note, self.run, user, act, suggestion, **options)
+
+    def refused(self, *given: Any, **options: Any) -> str:
+        """The code of the error."""
+        with pytest.raises(ServiceError) as error:
+            self.decide(*given, **options)
+        return error.value.code
+
+    def finish(self, user: User | None = None, note: Document | None = None, **options: Any) -> Any:
+        return finish_review(document=note or self.note, author=self.run, user=user or self.rita, **options)
+
+    def state(self, user: User | None = None, note: Document | None = None) -> Any:
+        return review_state(document=note or self.note, author=self.run, user=user or self.rita)
+
+
+def data_of(answer: HttpResponse) -> Any:
+    """The data of a review page."""
+    return json.loads(answer.content.decode().split('id="review-data" type="application/json">')[1].split("<")[0])
 
 
 # What follows takes a world with the runs `runs` and a client `client`.
