@@ -30,13 +30,15 @@ STAFF_404 = "302 302 302 302 302 302 302 404"
 def asking(row: str, nightly: bool, turn: int) -> dict[str, str]:
     """Return by persona the statuses that a run checks: at night all; else one of each group of neighbors alike.
 
-    Of those from whom the project is hidden it is one in turn, otherwise the one with the most access.
+    Of those from whom the project is hidden it is one in turn, of the others the one with the most access.
     """
     statuses = dict(zip(PERSONAS, row.split(), strict=True))
     if nightly:
         return statuses
-    groups = [(status, list(group)) for status, group in groupby(PERSONAS, key=lambda persona: statuses[persona])]
-    return {group[turn % len(group) if status == "404" else -1]: status for status, group in groups}
+    hidden = [persona for persona in PERSONAS if statuses[persona] == "404"]
+    asked = [[*group][-1] for _status, group in groupby(PERSONAS, key=statuses.__getitem__)]
+    asked = [persona for persona in asked if persona not in hidden] + [hidden[turn % len(hidden)] for _ in hidden[:1]]
+    return {persona: statuses[persona] for persona in asked}
 
 
 def status_in(row: str, persona: str) -> str:
