@@ -1,32 +1,10 @@
-"""Waiting depends on progress and on the load of the machine, not only on the clock."""
+"""Tests wait for progress, and give up by the load of the machine, not after a fixed time."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
-from tests import waiting
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that only sleeping moves; `clock.slow` is how long one sleep takes."""
-
-    class Clock:
-        now = 0.0
-        slow = waiting.STEP
-
-        def sleep(self, _seconds):
-            self.now += self.slow
-
-    clock = Clock()
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: clock.now)
-    monkeypatch.setattr(waiting.time, "sleep", clock.sleep)
-    monkeypatch.setattr(waiting, "crowding", lambda: 1.0)
-    return clock
-
-
-# ── All tests keep to it ─────────────────────────────────────────────────────────────────────────────────────────────
 # These give up after some seconds of the clock. `wait_for` and `ended` count slower on a busy machine.
 GIVE_UP = {"wait", "join", "result", "acquire", "settimeout", "set_default_timeout", "set_default_navigation_timeout"}
 COUNT_SLOWER = {"wait_for", "ended", "wait_for_state"}

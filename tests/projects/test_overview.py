@@ -27,7 +27,7 @@ STEPS = [
     "Import notes", "Add people", "Write the guidelines", "Annotate a pilot of 2 notes", "Measure agreement",
     "Adjudicate", "Make gold", "Freeze a version", "Run a model", "Review suggestions", "Export",
 ]  # fmt: skip
-NEEDS, REPLIES, OUTCOMES = "Needs you", "Replies to you", "Outcomes of your notes"
+NEEDS, REPLIES = "Needs you", "Replies to you"
 LONG_AGO = timezone.now() - timedelta(days=30)
 
 
