@@ -53,6 +53,8 @@ HIDDEN = {str(LEAK), *map(str, SUGGESTIONS)}
 # Of releases: released text and files, known identifiers, a denied term, and a surrogate.
 RELEASED = {"zqreleased", "zqpacked", "zqpurpose", "zqknown", "zqdenied", "Zqsurrogate"}
 CERTIFIED = {"zqcertified"}
+# Part of a random UUID can equal an offset.
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def token_pattern(tokens: set[str]) -> re.Pattern[str]:

@@ -141,7 +141,7 @@ class Walk:
         self.note(where, re.sub(r"(?m) \S+$", "", text) if where == "/metrics" else text)
 
     def note(self, where: str, text: str) -> None:
-        for token in set(self.pattern.findall(text)):
+        for token in set(self.pattern.findall(secret.UUID.sub("", text))):
             self.found.setdefault(token, []).append(where)
 
 
