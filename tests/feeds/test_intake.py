@@ -52,6 +52,7 @@ def test_files_that_can_not_be_taken(feed_world: FeedWorld):
     os.mkfifo(feed_world.source / "pipe.txt")
     feed_world.put("broken.pdf", b"%PDF-1.4 nothing of a PDF")
     feed_world.put("empty.txt", "")
+    feed_world.put("white.txt", " \n")
     feed_world.put("bad\u202ename.txt", "A name that changes the direction of text.\n")
     feed_world.put("odd.xyz", b"\x00\x01\x02\x03")
     feed_world.put("good.txt", LETTERS["a.txt"])
@@ -65,7 +66,7 @@ def test_files_that_can_not_be_taken(feed_world: FeedWorld):
     if os.geteuid() == 0:  # who may read everything
         reasons["closed.txt"] = "unreadable"
     assert reasons == {
-        "odd.xyz": "refused",
+        "odd.xyz": "refused", "empty.txt": "empty", "white.txt": "empty",
         "link.txt": "link", "linked": "link", "pipe.txt": "special", "broken.pdf": "refused", "large.txt": "large",
         "bad\\u202ename.txt": "name", "closed.txt": "unreadable",
     }  # fmt: skip

@@ -29,7 +29,7 @@ from models_runtime.models import FeedFile, FeedNote
 from tests.feeds.feed_world import FeedWorld, on, states
 from tests.ops.test_erasing_everything import tables
 from tests.records import fhir
-from tests.records.world import FLAT, LISTING_1, LISTING_2, STRINGS, VISIT, active, label_strings
+from tests.records.world import FLAT, LISTING_1, LISTING_2, STRINGS, VISIT, active, label_strings, saved
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.pages import signed_in
@@ -149,6 +149,21 @@ def test_a_bundle_of_a_thousand_resources_comes_out_of_a_feed_valid(feed_world: 
     Bundle.model_validate(found)
     assert len(found["entry"]) == 1000
     assert not [word for word in ("Rossi", "pat-1", "Torino", "650 555", "A98765") if word in json.dumps(found)]
+
+
+def test_a_wrong_field_beside_free_text_is_refused_before_it_is_stored(feed_world: FeedWorld, tmp_path):
+    feed_world.add()
+    fields = FLAT["properties"] | {"plan": {"type": "string", "rule": "auto"}}
+    active(feed_world.project, FLAT | {"properties": fields})
+    good = VISIT | {"dataType": "visit", "plan": "Come back soon."}
+    wrong = [good | {"status": "gone"}, good | {"born": "last spring"}, good | {"seen": "2024-05-06"}]
+    feed_world.put("day.ndjson", "".join(json.dumps(one) + "\n" for one in [good, *wrong]))
+    feed_world.run()
+    (file,) = FeedFile.objects.filter(state="quarantined", reason="records")
+    wanted = [("line 2", "/status"), ("line 3", "/born"), ("line 4", "/seen")]
+    assert [(one["where"], one["path"]) for one in file.problems] == wanted and Record.objects.count() == 1
+    told = answered("deid_records", "ward", saved(tmp_path / "wrong.ndjson", wrong), tmp_path / "to.ndjson")
+    assert (told["refused"], told["waiting"], Record.objects.count()) == (3, 0, 1)
 
 
 def test_a_patient_in_records_feed_pairs_and_releases_is_erased_everywhere(feed_world: FeedWorld):

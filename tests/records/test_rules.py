@@ -131,6 +131,10 @@ def test_ids_and_references_are_hashed_alike_within_their_domain():
         (VISIT | {"tags": [{}]}, "/tags/0"),
         (VISIT | {"weight": "heavy"}, "/weight"),
         (VISIT | {"a/b": 1}, "/a~1b"),
+        (VISIT | {"born": "last spring"}, "/born"),  # which a masking policy removes
+        (VISIT | {"born": "2024-05-06T07:08:09Z"}, "/born"),
+        (VISIT | {"seen": "2024-05-06"}, "/seen"),
+        (VISIT | {"seen": "2024-05-06T25:00:00Z"}, "/seen"),
     ],
 )
 def test_what_the_schema_does_not_declare_is_refused_with_its_path(record, path):

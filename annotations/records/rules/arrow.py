@@ -15,7 +15,6 @@ import pyarrow
 from annotations.records.rules.masking import NamedKind
 from annotations.records.rules.plans import COLUMN, ROWS, ReadRecord, RecordError, RecordPlan
 from annotations.records.rules.reader import LEAK, RecordCore, leak_in
-from annotations.records.rules.validating import check_output
 from annotations.release.rules.known.matcher import DenyList, Profile, find
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.rules.leaks.gate import Gate
@@ -110,7 +109,7 @@ class RecordBatches:
                 raise RecordError(read.done.free[0].pointer, FREE_TEXT)
             if leak := leak_in(read, self._gate, self.kinds.__getitem__, places=self._known_in(read)):
                 raise RecordError(leak, LEAK)
-            check_output(read.plan, read.done.output)
+            self._core.check(read)
         except RecordError as error:
             return {"error": str(error)}
         except (ValueError, RecursionError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -123,6 +124,7 @@ class _Leaf:
         self.rule, self.type = rule_of(part, name), type_of(part)
         types = part.get("type")
         self.null = "null" in types if isinstance(types, list) else types == "null"
+        self.format = part.get("format", "")
         self.domain = resource if self.type is ValueType.ID else name
         # An id of FHIR is not an identifier that free text would name.
         self.named = self.type not in (ValueType.ID, ValueType.REFERENCE, ValueType.ANY, ValueType.BOOLEAN)
@@ -135,6 +137,8 @@ class _Leaf:
             new = GONE
         else:
             self._check(value, pointer)
+            if walk.context.texts is None:  # A stored record was taken by the rules of its day.
+                self._check_format(value, pointer)
             new = self._new(value, pointer, rule, walk)
         if walk.done.changes is not None:
             walk.done.changes.append(FieldChange(pointer, self.rule, value, None if new is GONE else new))
@@ -171,6 +175,17 @@ class _Leaf:
                 "This should be of the type {type}, and is {found}.",
                 *(self.type, _(_WORDS.get(type(value), "null"))),
             )
+
+    def _check_format(self, value: Any, pointer: str) -> None:
+        """Dates are checked here, since a masked one is gone before the output is. A time without a zone is one."""
+        try:
+            if self.format == "date" and date.fromisoformat(value).isoformat() != value:
+                raise ValueError
+            if self.format == "date-time" and not (len(value) > 10 and datetime.fromisoformat(value.upper())):
+                raise ValueError
+        except ValueError:
+            example = "2026-03-02" if self.format == "date" else "2026-03-02T10:30:00Z"
+            raise RecordError(pointer, "This should be a date such as {example}.", example) from None
 
 
 class _Record:

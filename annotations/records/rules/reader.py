@@ -18,6 +18,7 @@ from annotations.records.rules.plans import (
     unknown_type,
 )
 from annotations.records.rules.schemas import FieldRule
+from annotations.records.rules.validating import check_output
 from annotations.release.rules.leaks.gate import Gate
 from annotations.release.rules.leaks.needles import Needle
 from annotations.release.rules.redaction.calendars import offset_of
@@ -94,6 +95,14 @@ class RecordCore:
         if read.done.free and len(read.done.patients) > 1:
             raise RecordError("", "It holds free text of several patients. Split it by patient.")
         return read
+
+    def check(self, read: ReadRecord) -> None:
+        """Raise RecordError unless the output is valid. What waits for the note stands in it as it came."""
+        output = read.done.output
+        if read.done.free:
+            texts = {one.pointer: one.text for one in read.done.free}
+            output = read.plan.read(read.record, self.context(read.plan, read.digest, texts)).output
+        check_output(read.plan, output)
 
     def context(
         self,

@@ -23,7 +23,6 @@ from annotations.records.events import RECORDS_STORED
 from annotations.records.rules.plans import DeidentifiedRecord, FieldValue, ReadRecord, RecordError, RecordPlan
 from annotations.records.rules.reader import LEAK, RecordCore
 from annotations.records.rules.schemas import FieldRule
-from annotations.records.rules.validating import check_output
 from annotations.records.selectors import AUTHOR, active_schemas
 from annotations.records.services.kinds import FieldGate, NamedKinds
 from annotations.text.hashes import text_sha256
@@ -110,8 +109,7 @@ def _taken(
     for where, value in batch:
         try:
             read = reader.read(where, value)
-            if not read.done.free:
-                check_output(read.plan, read.done.output)
+            reader.check(read)
             found.append(read)
         except RecordError as error:
             found.append(_refused(where, error))

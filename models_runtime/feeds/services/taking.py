@@ -249,7 +249,7 @@ class Intake:
         return planned
 
     def _imported(self, row: FeedFile, started: Import, report: Mapping[str, Any]) -> None:
-        """Make the rows of the notes, in the last transaction of the import. Raises ServiceError if there are none."""
+        """Make the rows of the notes, in the last transaction of the import. Raises ServiceError if none has a text."""
         notes = Document.objects.filter(imported_by=started)
         if row.patient:
             notes.filter(patient_id="").update(patient_id=row.patient)
@@ -257,7 +257,7 @@ class Intake:
             FeedNote(file=row, feed=self._feed, document_id=pk, reviewed=self._is_reviewed(pk))
             for pk in notes.order_by("pk").values_list("pk", flat=True)
         ]
-        if not made:
+        if len(made) == sum(one["code"] == "empty" for one in report["warnings"]):
             refused = next(iter(report["refused"]), {"message": _("The file has no note."), "code": "empty"})
             raise ServiceError(refused["message"], code=refused["code"])
         FeedNote.objects.bulk_create(made, batch_size=500)
