@@ -1,6 +1,7 @@
 """Pairing as a job: piles, candidates, what settles them, killed workers, repeated jobs, erasure."""
 
 import pytest
+from django.urls import reverse
 
 from annotations import models
 from annotations.jobs.runner import run as work
@@ -28,7 +29,8 @@ from annotations.pairs.services.starting import PairingOrder, start_pairing
 from tests.factories import make_member, make_note, make_project
 from tests.pairs.decisions import invented
 from tests.pairs.piles import court, pair, parquet, pile_of, start
-from tests.worlds.checks import refused
+from tests.worlds.checks import check_page, refused
+from tests.worlds.pages import signed_in
 from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +60,7 @@ def test_a_pile_becomes_notes_published_decisions_and_an_annotation_set(project)
     assert (job.state, job.error) == (JobState.DONE, "")
     assert job.result == {
         "documents": 8, "published": 4, "candidates": 3, "pairs": 3, "spans": 24, "author": "published-1",
-        "ambiguous": 0, "flagged": 0, "refused": 0,
+        "ambiguous": 0, "flagged": 0, "refused": 0, "problems": [],
     }  # fmt: skip
     assert sorted(spans_of()) == wanted(made)
     assert set(Document.objects.values_list("name", flat=True)) == {"clear-1", "clear-2", "clear-3", "alone"}
@@ -260,13 +262,17 @@ def test_notes_erased_during_the_work_stop_it(project, monkeypatch):
     assert pair(project, texts).result["pairs"] == 2
 
 
-def test_files_that_are_no_texts_are_counted(project):
+def test_files_that_are_no_texts_are_named_until_something_is_erased(project):
     _made, texts = pile_of(1)
     job = start(project, texts | {"x": "\x00"})
     with opened_pile(StoredFile.objects.get()) as pile:
-        assert isinstance(pile, Pile) and (pile.clear, pile.published, pile.refused) == (
-            ["clear-1.txt"],
-            ["published-1.txt"],
-            1,
-        )
+        assert isinstance(pile, Pile) and (pile.clear, pile.published) == (["clear-1.txt"], ["published-1.txt"])
     work(job.pk)
+    job.refresh_from_db()
+    ((name, reason),) = [one.values() for one in job.result["problems"]]
+    assert (job.result["refused"], name) == (1, "x.txt") and "NUL" in reason
+    page = signed_in(make_member(project, "manager")).get(reverse("job", args=["court", job.number]))
+    assert "x.txt: The text contains NUL" in check_page(page)
+    delete_note(project=project, note=Document.objects.get().pk, actor=None)
+    job.refresh_from_db()
+    assert job.result["refused"] == 1 and "x.txt" not in str(job.result)

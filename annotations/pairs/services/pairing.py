@@ -240,7 +240,8 @@ class Pairing:
             "author": self.author.name,
             "ambiguous": sum(row["state"] == PublishedState.AMBIGUOUS for row in rows),
             "flagged": sum((row["aligned"] or 0) < FLAGGED_BELOW for row in paired),
-            "refused": pile.refused,
+            "refused": len(pile.refused),
+            "problems": [{"file": one.file, "reason": one.message} for one in pile.refused[:BATCH]],
         }
 
 

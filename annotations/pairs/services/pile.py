@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotations.core.services import ServiceError
 from annotations.core.stored_files import open_stored
 from annotations.exchange.services.sources import FolderSource, NamedFiles, ZipSource
-from annotations.formats.notes import NoteError, check_name, decode_utf8
+from annotations.formats.notes import NoteError, Problem, check_name, decode_utf8
 from annotations.models import StoredFile
 from annotations.pairs.rules.numbers import is_published
 
@@ -26,30 +26,26 @@ _ROWS: Final = 500
 class Pile:
     """The texts of a pile; the import of notes reads the clear ones of it.
 
-    `clear` and `published` are names of files; `refused` counts files that can't be read.
+    `clear` and `published` are names of files; `refused` has the problems of files that can't be read.
     """
 
     def __init__(self, source: NamedFiles) -> None:
         self.load, self.open = source.load, source.open
         self.clear: list[str] = []
         self.published: list[str] = []
-        self.refused = 0
+        self.refused: list[Problem] = []
         for name in source.names():
-            text = self._text(name)
-            if text is None:
-                self.refused += 1
-            else:
-                (self.published if is_published(text) else self.clear).append(name)
+            try:
+                (self.published if is_published(self._text(name)) else self.clear).append(name)
+            except NoteError as error:
+                self.refused += error.problems[:1]
 
-    def _text(self, name: str) -> str | None:
-        """The text of a file; None if it isn't a text, or if its name or size isn't allowed."""
+    def _text(self, name: str) -> str:
+        """The text of a file. Raises NoteError if it isn't a text, or if its name or size isn't allowed."""
+        check_name(name)
         if not name.lower().endswith(_TEXT):
-            return None
-        try:
-            check_name(name)
-            return decode_utf8(self.load(name), name)
-        except NoteError:
-            return None
+            raise NoteError([Problem(name, None, "unknown file", _("Only files that end in .txt are read."))])
+        return decode_utf8(self.load(name), name)
 
     def names(self) -> list[str]:
         """The names of the clear files, sorted."""
@@ -58,9 +54,7 @@ class Pile:
     def published_texts(self) -> Iterator[tuple[str, str]]:
         """The names, without ending, and texts of the published decisions."""
         for name in self.published:
-            text = self._text(name)
-            if text is not None:
-                yield name[: -len(_TEXT)], text
+            yield name[: -len(_TEXT)], self._text(name)
 
 
 class ParquetSource:
