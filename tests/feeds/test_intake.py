@@ -70,6 +70,7 @@ def test_files_that_can_not_be_taken(feed_world: FeedWorld):
         "link.txt": "link", "linked": "link", "pipe.txt": "special", "broken.pdf": "refused", "large.txt": "large",
         "bad\\u202ename.txt": "name", "closed.txt": "unreadable",
     }  # fmt: skip
+    assert "A feed takes .txt" in FeedFile.objects.get(name="odd.xyz").detail
     assert status["problem"] == "" and outside.exists()
     left = [name for name in feed_world.incoming() if not name.startswith("quarantine/")]
     assert left == ["half.txt.part"]

@@ -76,6 +76,9 @@ def test_progress_rate_and_time_left(manager, job, monkeypatch):
     html = check_page(manager.get(url_of(job)))
     for words in ('max="1000" value="300"', "300 of 1,000 notes (30%)", "10 notes/s", "70 seconds left"):
         assert words in html
+    change(job, kind="transcribe")
+    html = check_page(manager.get(url_of(job)))
+    assert "300 of 1,000 seconds" in html and "10 times as fast as real time" in html and "seconds/s" not in html
 
 
 def test_a_missing_worker_is_reported(manager, job, monkeypatch):

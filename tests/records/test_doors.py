@@ -87,6 +87,7 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     direct = Release.objects.get()
     assert (direct.number, direct.note_count) == (job.result["release"], 0), "the record without free text"
     html = check_page(client.get(page("release", direct.number)))
+    assert "No notes" in html and "schemas" not in html.partition('id="release"')[2].partition("</div>")[0]
     assert "export-title" not in html and reverse("certificate_sign", args=["ward", direct.number]) in html
     check_page(client.get(page("certificate_sign", direct.number)))
     assert client.post(page("release_export", direct.number), {"format": "text"}).status_code == 302

@@ -12,6 +12,7 @@ from fhir.resources.R4B.bundle import Bundle
 from annotations.models import Certificate, Event, Record, Release, ReleasedNote
 from annotations.records.rules.fhir import RESOURCES
 from annotations.records.services.schemas import activate_schema, add_schema
+from annotations.release.rules.certificates.layout import sections
 from annotations.release.services.certificates.signing import content_of
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.exporting import withdraw
@@ -160,7 +161,7 @@ def test_records_without_free_text_leave_with_a_certificate_that_lists_their_fil
     (file,) = content["data"]["records"]["files"]
     assert (file["records"], file["held_back"], file["sha256"]) == (1, 1, result["sha256"])
     assert (content["data"]["notes"], content["data"]["records"]["schemas"][0]["data_type"]) == (0, "visit")
-    assert bytes(Certificate.objects.get().pdf).startswith(b"%PDF")
+    assert bytes(Certificate.objects.get().pdf).startswith(b"%PDF") and "'No notes'" in str(sections(content))
     folder = tmp_path / "handed-over"
     folder.mkdir()
     for path in tmp_path.glob("out.ndjson*"):

@@ -23,6 +23,8 @@ from annotations.models import Span as SpanRow
 from annotations.text.spans import Span
 
 UNION, FIRST = "union:", "first:"
+SCHEMAS = "schemas"
+"""In place of annotations: the schemas of records say what is an identifier."""
 SUBMITTED = str(models.AnnotationSetState.SUBMITTED)
 
 
@@ -148,7 +150,7 @@ def source_of(project: models.Project, spec: str) -> ReleasedAnnotations:
 
 def named_sets(project: models.Project, releases: Iterable[models.Release]) -> dict[int, list[str]]:
     """The chosen annotations of each release, by its id; a specification where the choice no longer exists."""
-    names = {choice.spec: choice.name for choice in set_choices(project)}
+    names = {choice.spec: choice.name for choice in set_choices(project)} | {SCHEMAS: _("No notes")}
     return {release.pk: [names.get(spec, spec) for spec in specs_of(release.set_spec)] for release in releases}
 
 

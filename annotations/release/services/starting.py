@@ -20,12 +20,10 @@ from annotations.release.selectors.surrogates import edited_since
 from annotations.release.services.policies import policy_named, read_policy, require_total
 from annotations.release.services.recordings import check_recordings
 from annotations.release.services.settling import settle
-from annotations.release.services.sources import ReleasedAnnotations, source_of, union_of
+from annotations.release.services.sources import SCHEMAS, ReleasedAnnotations, source_of, union_of
 from annotations.release.services.surrogates.makers import Params, checked_maker, queue_of
 
 KIND = "release"
-SCHEMAS = "schemas"
-"""In place of annotations: the schemas of records say what is an identifier."""
 LONGEST_PURPOSE, LONGEST_RECIPIENT, LONGEST_SPEC = 300, 200, 200
 
 

@@ -133,8 +133,11 @@ class Intake:
             problem: Mapping[str, Any] = next(iter(told.get("refused", [])), default)
             reasons = {"duplicate": Reason.DUPLICATE, "empty": Reason.EMPTY}
             reason = reasons.get(problem["code"], Reason.REFUSED)
+            detail = problem["message"]
+            if problem["code"] == "unknown file":
+                detail = _("A feed takes .txt, documents such as .pdf and .docx, annotations, and records in .json.")
             # The importer's sentence about equal texts names another note, perhaps of another patient.
-            self._put_aside(row, reason, problem["message"] if reason == Reason.REFUSED else "")
+            self._put_aside(row, reason, detail if reason == Reason.REFUSED else "")
 
     def _take_records(self, row: FeedFile, path: str, content: bytes) -> None:
         """Store the records of a file with their notes. Refused ones keep the file in quarantine; the others go on.

@@ -97,7 +97,7 @@ def _data(content: Content) -> Section:
     years, gold = data["years"], data["gold"]
     span = "Not known" if not years else str(years[0]) if years[0] == years[-1] else f"{years[0]} to {years[-1]}"
     facts = [
-        ("Annotations", data["source"]),
+        ("Annotations", "No notes" if data["source"] == "schemas" else data["source"]),
         ("Checked by people", _checked(data)),
         ("Notes", _count(data["notes"])),
         ("Notes held back", f"{_count(data['held_back'])} (not part of the release)"),
