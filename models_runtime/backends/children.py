@@ -259,10 +259,15 @@ def _learned(dotted: str, path: Path, say: Say) -> dict[str, Any]:
             say(asdict(step))
 
     task = TrainingTask(
-        notes=list(map(_note, notes)), unlabeled=unlabeled, held_out=list(map(_note, held_out)),
-        self_labeled=self_labeled, checkpoint=Path(checkpoint) if checkpoint else None, report=report,
-        should_stop=lambda: bool(stops), **options,
-    )  # fmt: skip
+        notes=list(map(_note, notes)),
+        unlabeled=unlabeled,
+        held_out=list(map(_note, held_out)),
+        self_labeled=self_labeled,
+        checkpoint=Path(checkpoint) if checkpoint else None,
+        report=report,
+        should_stop=lambda: bool(stops),
+        **options,
+    )
     sha256 = learner.learn(task, path)
     if task.refit:
         sha256 = mark_refit(path, task.refit)

@@ -218,9 +218,12 @@ def _part(said: dict[str, Any], words: Any) -> Characters | Words:
     if len(start) > MOST_START:
         raise ValueError("a long start")
     return Characters(
-        _numbered(said["characters"]), forward=bool(said["forward"]), lower=bool(said["lower"]),
-        after_space=bool(said["after_space"]), start=start,
-    )  # fmt: skip
+        _numbered(said["characters"]),
+        forward=bool(said["forward"]),
+        lower=bool(said["lower"]),
+        after_space=bool(said["after_space"]),
+        start=start,
+    )
 
 
 def _numbered(items: Any) -> dict[str, int]:

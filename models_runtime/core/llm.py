@@ -122,11 +122,18 @@ def llm_backend(row: Run) -> Backend:
     params, server = asked_for(row.params)
     bill = Bill(row, server.price)
     backend: Backend = load(backend_kind(LLM).factory)(
-        label_set=row.project.label_set.key, labels=label_words(row.params["labels"]), server=server, params=params,
-        prompt=row.params["prompt"], answers=KeptAnswers(row.project, bill),
-        texts=KeptTexts(row.project, bill, "rewritten"), mapping=row.params.get("mapping") or {}, sample=str(row.pk),
-        capacity=capacity_of(server), meter=bill,
-    )  # fmt: skip
+        label_set=row.project.label_set.key,
+        labels=label_words(row.params["labels"]),
+        server=server,
+        params=params,
+        prompt=row.params["prompt"],
+        answers=KeptAnswers(row.project, bill),
+        texts=KeptTexts(row.project, bill, "rewritten"),
+        mapping=row.params.get("mapping") or {},
+        sample=str(row.pk),
+        capacity=capacity_of(server),
+        meter=bill,
+    )
     return backend
 
 

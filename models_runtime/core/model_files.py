@@ -46,9 +46,12 @@ def known_backend(project: Project) -> Backend:
     """Make the backend. It reads the master as it is needed. Raises ServiceError."""
     check_known(project)
     backend: Backend = load_factory(registry.backend_kind(registry.KNOWN).factory)(
-        label_set=project.label_set.key, find=Finder(project).find, labels=labels_by_kind(project),
-        denied={label for _text, label in denied_terms(project)}, content=content_digest(project),
-    )  # fmt: skip
+        label_set=project.label_set.key,
+        find=Finder(project).find,
+        labels=labels_by_kind(project),
+        denied={label for _text, label in denied_terms(project)},
+        content=content_digest(project),
+    )
     return backend
 
 

@@ -158,20 +158,29 @@ RULES = switch(
 
 # What the training notes are changed to: see models_runtime.backends.augmenting, which knows these keys.
 HEADER_DROPOUT = number(
-    "header_dropout", _("Header dropout"), 0, 1,
+    "header_dropout",
+    _("Header dropout"),
+    0,
+    1,
     _("Share of the training notes that lose their header, drawn by chance; 0 if empty."),
-)  # fmt: skip
+)
 SURROGATES = whole(
-    "surrogates", _("Copies with surrogates"), 0, 5,
+    "surrogates",
+    _("Copies with surrogates"),
+    0,
+    5,
     _("Copies of each training note with surrogates in place of identifiers; 0 if empty."),
-)  # fmt: skip
+)
 
 
 # A model with this setting has the vectors of a trained language model as features.
 LANGUAGE_MODEL = Setting(
-    "characters", _("Character language model"), "text", most=100,
+    "characters",
+    _("Character language model"),
+    "text",
+    most=100,
     help=_("A character language model of this project. Its vectors become features; reading takes longer."),
-)  # fmt: skip
+)
 
 
 FEATURED = (RULES, HEADER_DROPOUT, SURROGATES)
@@ -181,7 +190,10 @@ BILSTM = (RULES, SEED, LANGUAGE_MODEL, HEADER_DROPOUT, SURROGATES)
 # The keys are those of models_runtime.backends.bilstm_crf.training.Hyperparameters.
 STACKED = (
     Setting(
-        "embeddings", _("Embeddings"), "text", most=400,
+        "embeddings",
+        _("Embeddings"),
+        "text",
+        most=400,
         help=_(
             "Files in the folder for embeddings, and character language models, with commas. If empty, the project's "
             "newest language model that has not read the held-out notes."
@@ -192,13 +204,18 @@ STACKED = (
     whole("layers", _("LSTM layers"), 1, 4, _("1 if empty.")),
     number("rate", _("Learning rate"), 0.0001, 10, _("0.1 if empty.")),
     number(
-        "least_rate", _("Smallest learning rate"), 0.0000001, 10,
+        "least_rate",
+        _("Smallest learning rate"),
+        0.0000001,
+        10,
         _("Training ends below this learning rate; 0.0001 if empty."),
     ),
     number("factor", _("Annealing factor"), 0.01, 0.99, _("0.5 if empty.")),
     whole("patience", _("Patience"), 1, 100, _("Epochs without a lower loss before the rate is reduced; 3 if empty.")),
     Setting(
-        "anneal", _("Monitored loss"), "choice",
+        "anneal",
+        _("Monitored loss"),
+        "choice",
         choices={"training": _("on the training notes"), "held-out": _("on the held-out notes")},
         help=_("On the training notes if empty, so that scores on held-out notes stay unbiased."),
     ),
@@ -209,11 +226,14 @@ STACKED = (
     switch("lstm", _("LSTM layer")),
     switch("crf", _("CRF layer")),
     whole(
-        "vocabulary", _("Words kept in the model"), 0, 1_000_000,
+        "vocabulary",
+        _("Words kept in the model"),
+        0,
+        1_000_000,
         _("The first words of each file, beside those of the notes; 50,000 if empty."),
     ),
     SEED,
-)  # fmt: skip
+)
 
 
 # The keys are those of models_runtime.backends.characters.Hyperparameters.
@@ -228,17 +248,23 @@ LANGUAGE = (
 BATCHES = (
     number("rate", _("Learning rate"), 1e-7, 0.1),
     whole(
-        "batch", _("Sequences in a batch"), 1, 1024,
+        "batch",
+        _("Sequences in a batch"),
+        1,
+        1024,
         _(
             "The effective batch of one update. If empty, as many as have a set number of sub-words together, fewer "
             "in small trainings."
         ),
     ),
     whole(
-        "accumulation", _("Gradient accumulation"), 1, 1024,
+        "accumulation",
+        _("Gradient accumulation"),
+        1,
+        1024,
         _("Compute each batch in this many parts, to save memory. The effective batch stays the same."),
     ),
-)  # fmt: skip
+)
 
 
 CHUNKS = Setting(
@@ -253,16 +279,21 @@ CHUNKS = Setting(
 
 
 PROBE = Setting(
-    "probe", _("Sentences for the fill-mask probe"), "text", most=600,
+    "probe",
+    _("Sentences for the fill-mask probe"),
+    "text",
+    most=600,
     pattern=r"((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*(\|((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*)*",
     right=_("sentences with one [MASK] each, separated by |"),
     help=_("Each with one [MASK], separated by |. If empty, invented sentences. Don't copy sentences of notes."),
-)  # fmt: skip
+)
 
 
 TRANSFORMER = (
     Setting(
-        "sub_words", _("Labels of sub-words"), "choice",
+        "sub_words",
+        _("Labels of sub-words"),
+        "choice",
         choices={
             "first": _("the first of each word; the others don't count"),
             "every": _("every sub-word (Salierno et al. 2024)"),
@@ -272,22 +303,27 @@ TRANSFORMER = (
     number("rest", _("Weight of later sub-words"), 0, 1, _("Only if all but the first count less. If empty, 0.25.")),
     CHUNKS,
     Setting(
-        "decoding", _("Choice of tags"), "choice",
+        "decoding",
+        _("Choice of tags"),
+        "choice",
         choices={
-            "path": _("best sequence of valid tags"), "argmax": _("likeliest tag of each word (Salierno et al. 2024)"),
+            "path": _("best sequence of valid tags"),
+            "argmax": _("likeliest tag of each word (Salierno et al. 2024)"),
         },
     ),
     *BATCHES,
     switch(
-        "checkpoints", _("Keep a model of each epoch"),
+        "checkpoints",
+        _("Keep a model of each epoch"),
         _("They are named NAME-epoch-1 and so on. Each takes as much disk space as the model."),
     ),
     switch(
-        "keep_language", _("Keep the pre-trained weights as a model"),
+        "keep_language",
+        _("Keep the pre-trained weights as a model"),
         _("A masked language model named NAME-language, from which other trainings can start."),
     ),
     PROBE,
-)  # fmt: skip
+)
 
 
 MASKED = (CHUNKS, *BATCHES, PROBE)

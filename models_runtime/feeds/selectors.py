@@ -96,17 +96,25 @@ def status_of(feed: Feed) -> FeedStatus:
                 counted[state] = (number, first)
     deltas = list(feed.deltas.order_by("-pk").values_list("release__number", "certified"))
     return FeedStatus(
-        id=feed.pk, name=feed.name, source=feed.source, target=feed.target,
-        run=feed.run.author.name if feed.run else feed.backend, policy=f"{feed.policy.slug}:{feed.policy.version}",
-        read_percent=feed.read_percent, period=feed.period, paused=feed.paused_at is not None,
+        id=feed.pk,
+        name=feed.name,
+        source=feed.source,
+        target=feed.target,
+        run=feed.run.author.name if feed.run else feed.backend,
+        policy=f"{feed.policy.slug}:{feed.policy.version}",
+        read_percent=feed.read_percent,
+        period=feed.period,
+        paused=feed.paused_at is not None,
         problem=feed.problem or (feed.job.error if feed.job and feed.job.state == JobState.FAILED else ""),
         steps=[FeedStep(str(one), str(one.label), *counted.get(one, (0, None))) for one in STEPS],
-        failed=_failed(feed).count(), released=counted.get(FeedNoteState.RELEASED, (0, None))[0],
-        quarantined=counted.get(FileState.QUARANTINED, (0, None))[0], withdrawn=feed.tombstones.count(),
+        failed=_failed(feed).count(),
+        released=counted.get(FeedNoteState.RELEASED, (0, None))[0],
+        quarantined=counted.get(FileState.QUARANTINED, (0, None))[0],
+        withdrawn=feed.tombstones.count(),
         leaks=feed.tombstones.filter(reason=Tombstone.Reason.LEAK).count(),
         releases=[number for number, _certified in deltas],
         certificates=sum(certified > 0 for _number, certified in deltas),
-    )  # fmt: skip
+    )
 
 
 def _failed(feed: Feed) -> QuerySet[FeedNote]:

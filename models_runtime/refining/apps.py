@@ -18,13 +18,21 @@ class RefiningConfig(AppConfig):
         errors = f"{jobs}.injecting.run"
         injecting = JobKind(_("Injection of errors"), errors, Can.MANAGE, result="refining/injecting/result.html")
         judging = JobKind(
-            _("Judges"), f"{jobs}.judging.run", Can.MANAGE, unit=_("answers"), queue="llm",
-            redo=f"{jobs}.judging.ready_again", can_pause=True, result="refining/judging/result.html",
-        )  # fmt: skip
+            _("Judges"),
+            f"{jobs}.judging.run",
+            Can.MANAGE,
+            unit=_("answers"),
+            queue="llm",
+            redo=f"{jobs}.judging.ready_again",
+            can_pause=True,
+            result="refining/judging/result.html",
+        )
         scoring = JobKind(
-            _("Comparison of a model on originals and surrogates"), f"{jobs}.model_scores.run", Can.RELEASE,
+            _("Comparison of a model on originals and surrogates"),
+            f"{jobs}.model_scores.run",
+            Can.RELEASE,
             result="refining/relexicalizing/scores_result.html",
-        )  # fmt: skip
+        )
         register({"refine": refining, "inject": injecting, "judge": judging, "surrogate_scores": scoring})
         feature = "models_runtime.refining"
         hooks.proposed_removals.add(f"{feature}.selectors.removed")

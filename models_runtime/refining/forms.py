@@ -67,12 +67,14 @@ class RefineForm(forms.Form):
         help_text=_("The offline agent learns from gold and asks no language model."),
     )
     gold = WholeField(
-        label=_("Gold version"), required=False, widget=forms.Select(),
+        label=_("Gold version"),
+        required=False,
+        widget=forms.Select(),
         help_text=_(
             "The offline agent and the examples in questions use only its notes of other patients. "
             "Without gold, the offline agent decides by fixed rules."
         ),
-    )  # fmt: skip
+    )
     model = forms.ChoiceField(
         label=_("Language model"), required=False, help_text=_("The offline agent asks no language model.")
     )
@@ -83,31 +85,49 @@ class RefineForm(forms.Form):
         required=False,
     )
     examples = WholeField(
-        label=_("Examples in each question"), most=MOST, initial=0, required=False,
+        label=_("Examples in each question"),
+        most=MOST,
+        initial=0,
+        required=False,
         help_text=_("Annotations of other patients with the right answers from the gold version."),
-    )  # fmt: skip
+    )
     preset = preset_field(WITH_MODEL.values(), _("The prompt of a paper, in its language, to repeat its experiment."))
     without = forms.MultipleChoiceField(
-        label=_("Components to switch off"), choices=[(one.value, _(one.words)) for one in Component], required=False,
-        widget=forms.CheckboxSelectMultiple, help_text=_("To measure what a component contributes."),
-    )  # fmt: skip
+        label=_("Components to switch off"),
+        choices=[(one.value, _(one.words)) for one in Component],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("To measure what a component contributes."),
+    )
     steps = WholeField(
-        label=_("Maximum questions per note"), least=1, most=MOST_LIMIT, required=False,
+        label=_("Maximum questions per note"),
+        least=1,
+        most=MOST_LIMIT,
+        required=False,
         help_text=_("If empty: ten, plus four per annotation."),
-    )  # fmt: skip
+    )
     tokens = WholeField(
-        label=_("Maximum tokens per note"), least=1, most=MOST_LIMIT, required=False,
+        label=_("Maximum tokens per note"),
+        least=1,
+        most=MOST_LIMIT,
+        required=False,
         help_text=_("Input and output together. If empty: 500,000."),
-    )  # fmt: skip
+    )
     name = forms.CharField(
-        label=_("Name"), max_length=150, required=False,
+        label=_("Name"),
+        max_length=150,
+        required=False,
         help_text=_("If empty: the run's name, the method and a number."),
-    )  # fmt: skip
+    )
 
     def __init__(
-        self, *args: Any, sources: Sequence[Author], versions: Sequence[GoldVersion], servers: Sequence[Server],
+        self,
+        *args: Any,
+        sources: Sequence[Author],
+        versions: Sequence[GoldVersion],
+        servers: Sequence[Server],
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._source_of = {one.pk: one.name for one in sources}
         suggest(self, "run", _named(sources))
@@ -150,9 +170,12 @@ class JudgeForm(forms.Form):
     gold = WholeField(label=_("Gold version"), widget=forms.Select())
     split = forms.ChoiceField(label=_("Notes of"), required=False)
     notes = WholeField(
-        label=_("Maximum number of notes"), least=1, most=MAX_OFFSET, required=False,
+        label=_("Maximum number of notes"),
+        least=1,
+        most=MAX_OFFSET,
+        required=False,
         help_text=_("A fixed sample of the version's notes. If empty, judges are asked about all notes."),
-    )  # fmt: skip
+    )
     judge = forms.MultipleChoiceField(
         label=_("Judges"),
         widget=forms.CheckboxSelectMultiple,
@@ -164,25 +187,35 @@ class JudgeForm(forms.Form):
     )
     may_leave = agreed_field()
     rules = forms.ChoiceField(
-        label=_("Rules"), choices=list(RULE_NAMES.items()), initial=STANDARD.key,
+        label=_("Rules"),
+        choices=list(RULE_NAMES.items()),
+        initial=STANDARD.key,
         help_text=_("What judges are asked, and which of their verdicts count. Both rules are explained below."),
-    )  # fmt: skip
+    )
     unit = forms.ChoiceField(
         label=_("An entity is"),
         required=False,
         choices=[("", _("as the rules say")), *((one.value, _(one.words)) for one in JudgedUnit)],
     )
     temperature = _number_field(
-        0, HOTTEST, _("Enter a number from 0 to %(most)g.") % {"most": HOTTEST}, label=_("Temperature"), required=False,
+        0,
+        HOTTEST,
+        _("Enter a number from 0 to %(most)g.") % {"most": HOTTEST},
+        label=_("Temperature"),
+        required=False,
         help_text=_("0 makes answers repeatable; higher values vary them. If empty, the rules decide."),
-    )  # fmt: skip
+    )
     threshold = _number_field(
-        0.5, LARGEST_THRESHOLD, _("Enter a number from 0.5 to less than 1."), label=_("Threshold"), required=False,
+        0.5,
+        LARGEST_THRESHOLD,
+        _("Enter a number from 0.5 to less than 1."),
+        label=_("Threshold"),
+        required=False,
         initial=THRESHOLD,
         help_text=_(
             "An entity counts if more than this share of judges give the same verdict. Other entities are discarded."
         ),
-    )  # fmt: skip
+    )
     language = forms.ChoiceField(
         label=_("Language of the prompt"),
         required=False,
@@ -234,14 +267,19 @@ class InjectForm(forms.Form):
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
     )
     rate = _number_field(
-        LEAST_RATE, MOST_RATE,
+        LEAST_RATE,
+        MOST_RATE,
         _("Enter a number from %(least)s to %(most)s.") % {"least": LEAST_RATE, "most": MOST_RATE},
-        label=_("Errors per gold span"), initial=0.1, help_text=_("0.1 means one error for every ten gold spans."),
-    )  # fmt: skip
+        label=_("Errors per gold span"),
+        initial=0.1,
+        help_text=_("0.1 means one error for every ten gold spans."),
+    )
     seed = WholeField(
-        label=_("Seed"), most=MOST_SEED, initial=7,
+        label=_("Seed"),
+        most=MOST_SEED,
+        initial=7,
         help_text=_("The same seed gives the same errors in the same notes."),
-    )  # fmt: skip
+    )
     name = forms.CharField(
         label=_("Name"), max_length=150, required=False, help_text=_("If empty: injected-1 and so on.")
     )
@@ -296,17 +334,22 @@ class SkillForm(forms.Form):
     """A skill in Markdown. `seen_version` is the version that the user started editing from."""
 
     labels = forms.CharField(
-        label=_("Labels"), max_length=4000, required=False,
+        label=_("Labels"),
+        max_length=4000,
+        required=False,
         help_text=_("Codes of labels, separated by spaces. * stands for all labels."),
         widget=forms.TextInput(attrs={"class": "mono"}),
-    )  # fmt: skip
+    )
     text = forms.CharField(
-        label=_("Guidance"), max_length=LONGEST, required=False, strip=False,
+        label=_("Guidance"),
+        max_length=LONGEST,
+        required=False,
+        strip=False,
         help_text=_(
             "Markdown: definition, right and wrong examples, edge cases. Empty: agents don't get this guidance."
         ),
         widget=forms.Textarea(attrs={"rows": 22, "class": "mono", "dir": "auto"}),
-    )  # fmt: skip
+    )
     seen_version = WholeField(label=_("Version of the guidance"), widget=forms.HiddenInput())
 
     def clean_text(self) -> str:

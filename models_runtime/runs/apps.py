@@ -12,9 +12,13 @@ class RunsConfig(AppConfig):
         from annotations.jobs.registry import JobKind, register
 
         running = JobKind(
-            _("Model run"), "models_runtime.runs.jobs.run", Can.MANAGE, result="runs/result.html", can_pause=True,
+            _("Model run"),
+            "models_runtime.runs.jobs.run",
+            Can.MANAGE,
+            result="runs/result.html",
+            can_pause=True,
             shared=True,
-        )  # fmt: skip
+        )
         comparing = "annotations.scores.services.side_by_side.run_side_by_side"
         result = "runs/comparing/result.html"
         register({"run": running, "compare": JobKind(_("Comparison"), comparing, Can.READ_NOTES, result=result)})

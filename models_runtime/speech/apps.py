@@ -14,12 +14,21 @@ class SpeechConfig(AppConfig):
         jobs = "models_runtime.speech.jobs"
         # A canceled or failed job deletes its recording.
         transcribing = JobKind(
-            _("Transcribe a recording"), f"{jobs}.run", Can.MANAGE, unit=_("seconds"), can_pause=True, can_retry=False,
-            undo="annotations.audio.services.storing.undo_recording", result="audio/result.html",
-        )  # fmt: skip
+            _("Transcribe a recording"),
+            f"{jobs}.run",
+            Can.MANAGE,
+            unit=_("seconds"),
+            can_pause=True,
+            can_retry=False,
+            undo="annotations.audio.services.storing.undo_recording",
+            result="audio/result.html",
+        )
         judging = JobKind(
-            _("Judge gaps of a recording"), f"{jobs}.run_gaps", Can.MANAGE, queue="llm",
+            _("Judge gaps of a recording"),
+            f"{jobs}.run_gaps",
+            Can.MANAGE,
+            queue="llm",
             result="speech/gaps_result.html",
-        )  # fmt: skip
+        )
         register({"transcribe": transcribing, "judge_gaps": judging})
         offers.offer("recording.actions", "speech/offers/recording.html")

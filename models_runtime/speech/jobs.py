@@ -18,9 +18,12 @@ def run(claim: Claim) -> dict[str, Any]:
         claim.finish(result)
 
     return transcribe(
-        recording=recording, actor=User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None,
-        progress=claim.progress, fence=claim.fence, finish=finish,
-    )  # fmt: skip
+        recording=recording,
+        actor=User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None,
+        progress=claim.progress,
+        fence=claim.fence,
+        finish=finish,
+    )
 
 
 def run_gaps(claim: Claim) -> dict[str, Any]:

@@ -14,9 +14,14 @@ class TrainingConfig(AppConfig):
 
         jobs = "models_runtime.training.jobs"
         training = JobKind(
-            _("Training"), f"{jobs}.training.run", Can.MANAGE, unit=_("steps"), undo=f"{jobs}.training.undo",
-            redo=f"{jobs}.training.redo", result="training/result.html",
-        )  # fmt: skip
+            _("Training"),
+            f"{jobs}.training.run",
+            Can.MANAGE,
+            unit=_("steps"),
+            undo=f"{jobs}.training.undo",
+            redo=f"{jobs}.training.redo",
+            result="training/result.html",
+        )
         measuring = f"{jobs}.calibration.run"
         calibrating = JobKind(_("Calibration"), measuring, Can.MANAGE, result="training/calibration/result.html")
         register({"train": training, "calibrate": calibrating})

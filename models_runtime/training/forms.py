@@ -37,9 +37,12 @@ UPLOAD_REFUSED_AT = {"exists": "name", "size": "file", "format": "file"}
 
 def _name_field(label: "_StrOrPromise", *, required: bool = False, help_text: "_StrOrPromise" = "") -> forms.CharField:
     return forms.CharField(
-        label=label, max_length=LONGEST, required=required, help_text=help_text,
+        label=label,
+        max_length=LONGEST,
+        required=required,
+        help_text=help_text,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )  # fmt: skip
+    )
 
 
 class WordsField(forms.Field):
@@ -66,25 +69,36 @@ class TrainForm(forms.Form):
     algorithm = forms.CharField(label=_("Type and algorithm"), max_length=40, required=False)
     base = forms.CharField(label=_("Starting weights or model"), max_length=100, required=False, widget=forms.Select())
     adapt = WholeField(
-        label=_("Language pre-training epochs"), most=MOST_ADAPT, required=False, initial=0,
+        label=_("Language pre-training epochs"),
+        most=MOST_ADAPT,
+        required=False,
+        initial=0,
         help_text=_(
             "Uses the text of all notes except held-out ones, before training on labels. Slower, but may improve "
             "scores."
         ),
-    )  # fmt: skip
+    )
     grouping = WholeField(
-        label=_("Sentences per sequence (BiLSTM-CRF, transformer)"), least=1, most=MOST_GROUPED, required=False,
+        label=_("Sentences per sequence (BiLSTM-CRF, transformer)"),
+        least=1,
+        most=MOST_GROUPED,
+        required=False,
         help_text=_("1 to 32. If empty: 8, 32 with stacked embeddings, and as much text as fits for a transformer."),
-    )  # fmt: skip
+    )
     iterations = WholeField(
-        label=_("Epochs"), least=1, most=MOST_ITERATIONS, required=False,
+        label=_("Epochs"),
+        least=1,
+        most=MOST_ITERATIONS,
+        required=False,
         help_text=_("Maximum number of epochs, or of iterations for a CRF. If empty, the algorithm determines it."),
-    )  # fmt: skip
+    )
     language = forms.CharField(
-        label=_("Language of the training notes"), max_length=8, required=False,
+        label=_("Language of the training notes"),
+        max_length=8,
+        required=False,
         help_text=_("To train on several languages in sequence, start each training from the previous model."),
         widget=forms.Select(),
-    )  # fmt: skip
+    )
     also = WordsField(
         label=_("Also train on gold of other projects"),
         required=False,
@@ -99,19 +113,26 @@ class TrainForm(forms.Form):
         ),
     )
     self_training = forms.CharField(
-        label=_("Self-training: also learn from the labels of a run"), max_length=80, required=False,
+        label=_("Self-training: also learn from the labels of a run"),
+        max_length=80,
+        required=False,
         help_text=_("Learns from lines of notes without gold where this run is confident. Takes over twice as long."),
         widget=forms.Select(),
-    )  # fmt: skip
+    )
     silver = forms.CharField(
-        label=_("Silver data: also learn from published decisions"), max_length=80, required=False,
+        label=_("Silver data: also learn from published decisions"),
+        max_length=80,
+        required=False,
         help_text=_("Labels that nobody reviewed, of paired notes without gold. The hold-out has reviewed notes only."),
         widget=forms.Select(),
-    )  # fmt: skip
+    )
     runs = WholeField(
-        label=_("Trainings with different seeds"), least=1, most=MOST_RUNS, required=False,
+        label=_("Trainings with different seeds"),
+        least=1,
+        most=MOST_RUNS,
+        required=False,
         help_text=_("1 if empty. The model's page shows the mean and the standard deviation of their F1."),
-    )  # fmt: skip
+    )
     random_splits = forms.BooleanField(
         label=_("A random hold-out for each training"),
         required=False,
@@ -134,10 +155,18 @@ class TrainForm(forms.Form):
         ]
 
     def choose(
-        self, *, versions: Iterable[GoldVersion], weights: Sequence[Weights], models: Sequence[TrainedModel],
-        weights_home: Path, languages: Sequence[str], also: Sequence[GoldVersion], language_names: Sequence[str] = (),
-        runs: Sequence[str] = (), silver: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        versions: Iterable[GoldVersion],
+        weights: Sequence[Weights],
+        models: Sequence[TrainedModel],
+        weights_home: Path,
+        languages: Sequence[str],
+        also: Sequence[GoldVersion],
+        language_names: Sequence[str] = (),
+        runs: Sequence[str] = (),
+        silver: Sequence[str] = (),
+    ) -> None:
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
         own = [
@@ -220,9 +249,16 @@ class TrainForm(forms.Form):
         """Start the trainings that a valid form asks for; `more` replaces settings. Raises ServiceError."""
         data = self.cleaned_data
         return start_group(
-            project=access.project, gold=data["gold"], actor=access.user, key=key, name=data["name"],
-            runs=data["runs"] or 1, variants=variants, random_splits=data["random_splits"], **self.settings | more,
-        )  # fmt: skip
+            project=access.project,
+            gold=data["gold"],
+            actor=access.user,
+            key=key,
+            name=data["name"],
+            runs=data["runs"] or 1,
+            variants=variants,
+            random_splits=data["random_splits"],
+            **self.settings | more,
+        )
 
 
 def _uses(kind: TrainableKind | None) -> dict[str, bool]:

@@ -75,11 +75,16 @@ def _models(
     languages = sorted({code for version in used for code in languages_of(version) if code})
     folders, models = external.weights(), all_base_models(access.project)
     train.choose(
-        versions=versions, weights=folders, models=models, weights_home=external.weights_home(), languages=languages,
-        also=lendable, language_names=[row.name for row in language_models(access.project)],
+        versions=versions,
+        weights=folders,
+        models=models,
+        weights_home=external.weights_home(),
+        languages=languages,
+        also=lendable,
+        language_names=[row.name for row in language_models(access.project)],
         runs=[run.author.name for run in usable_runs(access.project)] if access.can(Can.MANAGE) else [],
         silver=[author.name for author in silver_authors(access.project)] if access.can(Can.MANAGE) else [],
-    )  # fmt: skip
+    )
     rows_shown = [
         (row, model_cards.headline(row.model.card), model_cards.few_notes_of(row.model.card))
         for row in trained.model_rows(page)

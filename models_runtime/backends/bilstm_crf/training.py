@@ -99,9 +99,17 @@ class Hyperparameters:
 
 # Chosen on MEDDOCAN train by cross-validation.
 FEATURED: Final = Hyperparameters(
-    epochs=14, batch=0, grouped=8, hidden=200, rate=0.002, anneal="", word_dropout=0.15, dropout=0.4,
-    reprojection=False, features=True,
-)  # fmt: skip
+    epochs=14,
+    batch=0,
+    grouped=8,
+    hidden=200,
+    rate=0.002,
+    anneal="",
+    word_dropout=0.15,
+    dropout=0.4,
+    reprojection=False,
+    features=True,
+)
 ALGORITHMS: Final = {"bilstm": FEATURED, "quick": replace(FEATURED, epochs=4)}
 STACKED_ALGORITHMS: Final = {"sgd": Hyperparameters(), "sgd-16": Hyperparameters(batch=16)}
 
@@ -149,9 +157,14 @@ def _learn(task: learner.TrainingTask, path: Path, algorithms: dict[str, Hyperpa
     card = Card(task.label_set, labels, name, gold_notes, 0, format, rules_set, embeddings=sources, **layers)
     training = _TaggerTraining(task, hyper, card, encoder, device, base)
     done = epochs.run_epochs(
-        task, training.loop, training.orders, f"{key} {sources}", training.figures,
-        held_out_loss=training.held_out_loss if hyper.anneal == "held-out" else lambda: None, more=training.more,
-    )  # fmt: skip
+        task,
+        training.loop,
+        training.orders,
+        f"{key} {sources}",
+        training.figures,
+        held_out_loss=training.held_out_loss if hyper.anneal == "held-out" else lambda: None,
+        more=training.more,
+    )
     return save_model(path, replace(card, iterations=done), training.network, stack, training.vocabulary, lexicon)
 
 

@@ -108,9 +108,12 @@ class RemoteCompletion(ServerRequests):
             options["tools"] = list(question.tools)
         try:
             answer: ChatCompletion = self._client.chat.completions.create(
-                model=self._model, messages=cast("Any", question.messages()), temperature=question.temperature,
-                max_tokens=question.most_tokens, **options,
-            )  # fmt: skip
+                model=self._model,
+                messages=cast("Any", question.messages()),
+                temperature=question.temperature,
+                max_tokens=question.most_tokens,
+                **options,
+            )
         except ValueError:  # The JSON is invalid. The client's error contains the text, so it is dropped.
             raise self._unreadable() from None
         return answer

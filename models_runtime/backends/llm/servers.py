@@ -181,18 +181,21 @@ def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> P
         given = {**given, "template": printed(preset), "strategy": strategy, "language": language}
     omega = _number(_("omega"), given.get("omega"), OMEGA, LEAST_OMEGA, MOST_OMEGA)
     return Params(
-        server=server.name, model=_one_of(_("model"), given.get("model") or server.models[0], server.models),
+        server=server.name,
+        model=_one_of(_("model"), given.get("model") or server.models[0], server.models),
         strategy=_one_of(_("strategy"), given.get("strategy") or "extract", STRATEGIES),
-        language=_one_of(_("language"), given.get("language") or "en", LANGUAGES), omega=omega,
+        language=_one_of(_("language"), given.get("language") or "en", LANGUAGES),
+        omega=omega,
         passes=_number(_("passes"), given.get("passes"), PASSES, 1, MOST_PASSES),
         temperature=temperature_of(given.get("temperature")),
-        tokens=_number(_("tokens"), given.get("tokens"), 0, 0, MOST_TOKENS), template=_template(given.get("template")),
+        tokens=_number(_("tokens"), given.get("tokens"), 0, 0, MOST_TOKENS),
+        template=_template(given.get("template")),
         overlap=_number(_("overlap"), given.get("overlap"), 0, 0, most_overlap(omega)),
         every_pass=_choice(given.get("every_pass"), default=False),
         descriptions=_choice(given.get("descriptions"), default=True),
         examples=_choice(given.get("examples"), default=False),
         context=_number(_("context"), given.get("context"), 0, 0, MOST_CONTEXT),
-    )  # fmt: skip
+    )
 
 
 def most_overlap(omega: int) -> int:

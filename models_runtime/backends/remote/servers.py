@@ -69,12 +69,16 @@ def _model(name: str, address: str, variables: Variables) -> RemoteModel:
     if variables.value(name, "USER") and not variables.value(name, "KEY"):
         raise ValueError(f"{variables.name(name, 'KEY')}: Set the password of the user, or leave out the user.")
     return RemoteModel(
-        name=name, url=url, protocol=protocol, labels=tuple(sorted(set(labels))),
+        name=name,
+        url=url,
+        protocol=protocol,
+        labels=tuple(sorted(set(labels))),
         key_variable=variables.name(name, "KEY") if variables.value(name, "KEY") else "",
-        user=variables.value(name, "USER"), at_once=variables.number(name, "AT_ONCE", 4, 64),
+        user=variables.value(name, "USER"),
+        at_once=variables.number(name, "AT_ONCE", 4, 64),
         seconds=variables.number(name, "SECONDS", 120, 3600),
         batch=variables.number(name, "BATCH", 8, 64) if protocol == LABEL_STUDIO else 1,
-    )  # fmt: skip
+    )
 
 
 # What the two protocols have in common: their errors.

@@ -190,9 +190,13 @@ def learn_masked(task: learner.TrainingTask, path: Path) -> str:
     key = learner.task_key(task, str(hyper), torch.__version__, transformers.__version__, device.name)
     learning.seeded(SEED)
     training = MaskedLmTraining(
-        task, begin.masked_lm(), begin.pieces(), WindowBatches(hyper.batch).changed(task.settings), device,
+        task,
+        begin.masked_lm(),
+        begin.pieces(),
+        WindowBatches(hyper.batch).changed(task.settings),
+        device,
         disjoint=task.settings.get("chunks") == "disjoint",
-    )  # fmt: skip
+    )
     orders = training.orders(hyper.epochs)
     task.report(training.first_step(hyper.epochs))
     loop = training.loop(orders, hyper.plan)

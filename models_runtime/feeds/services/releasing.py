@@ -48,9 +48,14 @@ def read(feed: Feed, claim: Claim) -> None:
         name = free_name(feed.project, AuthorKind.RUN, feed.name)
         with claim.fenced():
             run = started(
-                project=feed.project, choice=choice, actor=feed.created_by, name=name, params={},
-                key=f"feed-{feed.pk}-{claim.token}", only=notes,
-            )  # fmt: skip
+                project=feed.project,
+                choice=choice,
+                actor=feed.created_by,
+                name=name,
+                params={},
+                key=f"feed-{feed.pk}-{claim.token}",
+                only=notes,
+            )
             Feed.objects.filter(pk=feed.pk, run=None).update(run=run)
         feed.run = run
         return

@@ -298,13 +298,18 @@ class AgentRefiner(ModelRefiner):
         super().__init__(claim, row)
         self._kept: dict[int, Todo] = {}
         self._agent = self.made(
-            "models_runtime.backends.refining.agent.LlmAgent", self.completion(), prompt_labels(row.project),
-            made_of=[self.server.name, row.model], prompt=row.prompt,
+            "models_runtime.backends.refining.agent.LlmAgent",
+            self.completion(),
+            prompt_labels(row.project),
+            made_of=[self.server.name, row.model],
+            prompt=row.prompt,
             skills=skills_at(row.project, row.params.get("skills", {}), row.language),
-            components=ALL - set(row.switched_off), steps=int(row.params.get("steps", 0)),
-            tokens=int(row.params.get("tokens", 0)), answers=KeptTexts(row.project, self.meter, "reply"),
+            components=ALL - set(row.switched_off),
+            steps=int(row.params.get("steps", 0)),
+            tokens=int(row.params.get("tokens", 0)),
+            answers=KeptTexts(row.project, self.meter, "reply"),
             meter=self.meter,
-        )  # fmt: skip
+        )
 
     def answers(self) -> Generator[tuple[int, Any], None, None]:
         with closing(self._agent.converse(self._talks(), self.capacity, self.claim.check)) as results:

@@ -254,10 +254,16 @@ def _model(judging: Judging, judge: Judge) -> Any:
         raise BackendError(f"{judge.name} is no longer configured on this worker.")
     bill = Bill(judge, server.price)
     return load("models_runtime.backends.llm.judging.LlmJudge")(
-        server=server, model=judge.model, prompt=judging.prompt, placeholder_of=judging.placeholder_of,
-        answers=KeptTexts(judging.project, bill), meter=bill, rules=judging.counted_by, temperature=judging.temperature,
+        server=server,
+        model=judge.model,
+        prompt=judging.prompt,
+        placeholder_of=judging.placeholder_of,
+        answers=KeptTexts(judging.project, bill),
+        meter=bill,
+        rules=judging.counted_by,
+        temperature=judging.temperature,
         sample=str(judging.pk),
-    )  # fmt: skip
+    )
 
 
 def _case(judging: Judging, note: JudgedNote) -> Any:

@@ -58,9 +58,13 @@ def _compiled(languages: tuple[str, ...]) -> Lexicon:
         return re.compile(_words(word for file in files for word in file[key]), re.IGNORECASE)
 
     return Lexicon(
-        names=pattern("names"), values=pattern("values"), pressures=pattern("pressures"), stays=pattern("stays"),
-        wards=pattern("wards"), eponyms=_eponyms(files),
-    )  # fmt: skip
+        names=pattern("names"),
+        values=pattern("values"),
+        pressures=pattern("pressures"),
+        stays=pattern("stays"),
+        wards=pattern("wards"),
+        eponyms=_eponyms(files),
+    )
 
 
 def _eponyms(files: Sequence[dict[str, list[str]]]) -> re.Pattern[str]:
@@ -212,9 +216,14 @@ def _confused(rule: InjectionRule, note: InjectedNote, span: Span, kind: Identif
 
 
 def candidates(
-    text: str, gold: Sequence[Span], labels: Labels, *, language: str = "",
-    rules: Collection[InjectionRule] = tuple(InjectionRule), sources: Sequence[SpuriousSpans] = (),
-) -> list[Injection]:  # fmt: skip
+    text: str,
+    gold: Sequence[Span],
+    labels: Labels,
+    *,
+    language: str = "",
+    rules: Collection[InjectionRule] = tuple(InjectionRule),
+    sources: Sequence[SpuriousSpans] = (),
+) -> list[Injection]:
     """All errors that the rules, and after them the sources, can make in a note, by place.
 
     No two overlap, and no spurious one overlaps gold.

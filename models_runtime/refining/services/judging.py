@@ -30,10 +30,23 @@ PROMPTS: Final[Mapping[str, str]] = {STANDARD.key: "judge", MIRANDA.key: "judge-
 
 
 def start_judging(
-    *, project: Project, author: int, gold: int, judge: Sequence[str], may_leave: bool, actor: User | None, key: str,
-    split: str = "", notes: int | None = None, rules: str = STANDARD.key, unit: str = "",
-    temperature: float | None = None, threshold: float | None = None, language: str = "", preset: str = "",
-) -> Judging:  # fmt: skip
+    *,
+    project: Project,
+    author: int,
+    gold: int,
+    judge: Sequence[str],
+    may_leave: bool,
+    actor: User | None,
+    key: str,
+    split: str = "",
+    notes: int | None = None,
+    rules: str = STANDARD.key,
+    unit: str = "",
+    temperature: float | None = None,
+    threshold: float | None = None,
+    language: str = "",
+    preset: str = "",
+) -> Judging:
     """Start a judging of the annotations of an author (id). The values are those of a valid JudgeForm.
 
     `judge` are “server model”. Without a language, the prompt is in that of the project, or else in English; without a
@@ -50,12 +63,19 @@ def start_judging(
         if existing := started_with(Judging, project, "judge", key):
             return existing
         judging = Judging.objects.create(
-            project=project, author=wanted.author, gold_version=version, split=split, most_notes=notes, rules=rules,
-            unit=unit or counted_by.unit, temperature=counted_by.temperature if temperature is None else temperature,
+            project=project,
+            author=wanted.author,
+            gold_version=version,
+            split=split,
+            most_notes=notes,
+            rules=rules,
+            unit=unit or counted_by.unit,
+            temperature=counted_by.temperature if temperature is None else temperature,
             threshold=THRESHOLD if threshold is None else threshold,
             **prompt_of(PROMPTS[rules], language or default_language(project) or "en", labels, preset),
-            labels=[[label.code, label.placeholder] for label in labels], created_by=actor,
-        )  # fmt: skip
+            labels=[[label.code, label.placeholder] for label in labels],
+            created_by=actor,
+        )
         for position, (server, model) in enumerate(chosen):
             Judge.objects.create(judging=judging, position=position, server=server, model=model)
         _start(judging, key, actor)

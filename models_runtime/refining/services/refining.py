@@ -127,9 +127,16 @@ SOURCES: Final = (AuthorKind.RUN, AuthorKind.BENCH)
 
 
 def start_refinement(
-    *, project: Project, source: str, method: str, actor: User | None, name: str = "", gold: int | None = None,
-    key: str, asked: RefinementChoice = NOTHING_ASKED,
-) -> Refinement:  # fmt: skip
+    *,
+    project: Project,
+    source: str,
+    method: str,
+    actor: User | None,
+    name: str = "",
+    gold: int | None = None,
+    key: str,
+    asked: RefinementChoice = NOTHING_ASKED,
+) -> Refinement:
     """Start to refine the annotations of a run, a merged list, or a run of injected errors, by its name.
 
     The offline agent learns from the gold version with the number `gold`, by default the one that the errors were put
@@ -271,9 +278,14 @@ def _seconds(job: Job | None) -> float | None:
 
 
 def set_skill(
-    *, project: Project, name: str, labels: Iterable[str], text: str, actor: User | None,
+    *,
+    project: Project,
+    name: str,
+    labels: Iterable[str],
+    text: str,
+    actor: User | None,
     seen_version: int | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Save a new version of a skill, and return its number. Without a change, the present number is returned.
 
     An empty text switches the skill off. Raises ServiceError `name`, `labels`, `text`, and `stale` if somebody saved

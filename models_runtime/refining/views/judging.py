@@ -86,10 +86,13 @@ def judge(request: Request, access: Access) -> HttpResponse:
     """Show the form, with ?author= and ?gold= chosen, or start a judging. After an error, the form keeps its values."""
     frozen = [version for version in versions(access.project) if version.note_count]
     form = forms.JudgeForm(
-        request.POST if request.method == "POST" else None, auto_id="judge-%s",
-        initial={name: number(request.GET, name) for name in ("gold", "author")}, project=access.project,
-        versions=frozen, servers=servers(),
-    )  # fmt: skip
+        request.POST if request.method == "POST" else None,
+        auto_id="judge-%s",
+        initial={name: number(request.GET, name) for name in ("gold", "author")},
+        project=access.project,
+        versions=frozen,
+        servers=servers(),
+    )
     asked: dict[str, Any] = {"project": access.project, "actor": access.user, "key": form_key(request, access)}
     if row := attempted(form, lambda: service.start_judging(**asked, **form.cleaned_data), forms.JUDGING_REFUSED_AT):
         return redirect("judging", access.slug, row.pk)
@@ -202,10 +205,13 @@ def refinements(request: Request, access: Access) -> HttpResponse:
     """
     sources = list(sources_of(access.project))
     form = forms.RefineForm(
-        request.POST if request.method == "POST" else None, auto_id="refine-%s",
-        initial={"run": number(request.GET, "run")}, sources=sources,
-        versions=[version for version in versions(access.project) if version.span_count], servers=servers(),
-    )  # fmt: skip
+        request.POST if request.method == "POST" else None,
+        auto_id="refine-%s",
+        initial={"run": number(request.GET, "run")},
+        sources=sources,
+        versions=[version for version in versions(access.project) if version.span_count],
+        servers=servers(),
+    )
     if row := attempted(form, lambda: _start(request, access, form), forms.REFINEMENT_REFUSED_AT):
         return redirect("job", access.slug, row.job.number) if row.job else redirect("refinements", access.slug)
     rows = Refinement.objects.filter(project=access.project).select_related(

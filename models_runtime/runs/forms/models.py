@@ -61,57 +61,80 @@ class LlmForm(forms.Form):
     may_leave = agreed_field()
     strategy = forms.ChoiceField(label=_("Strategy"), choices=list(llm.STRATEGIES.items()), initial="extract")
     language = forms.ChoiceField(
-        label=_("Language of the prompt"), choices=list(LANGUAGES.items()), initial="en",
+        label=_("Language of the prompt"),
+        choices=list(LANGUAGES.items()),
+        initial="en",
         help_text=_("The language of the notes usually works best."),
-    )  # fmt: skip
+    )
     omega = WholeField(
-        label=_("Words per chunk"), least=llm.LEAST_OMEGA, most=llm.MOST_OMEGA, initial=llm.OMEGA, required=False,
+        label=_("Words per chunk"),
+        least=llm.LEAST_OMEGA,
+        most=llm.MOST_OMEGA,
+        initial=llm.OMEGA,
+        required=False,
         help_text=_("To extract, notes are split into chunks at sentence ends. Models miss more in long chunks."),
-    )  # fmt: skip
+    )
     overlap = WholeField(
-        label=_("Words shared by chunks"), most=llm.most_overlap(llm.MOST_OMEGA), initial=0, required=False,
+        label=_("Words shared by chunks"),
+        most=llm.most_overlap(llm.MOST_OMEGA),
+        initial=0,
+        required=False,
         help_text=_("At most half of a chunk. An identifier that the end of a chunk cuts is whole in the next one."),
-    )  # fmt: skip
+    )
     passes = WholeField(
-        label=_("Passes"), least=1, most=llm.MOST_PASSES, initial=llm.PASSES, required=False,
+        label=_("Passes"),
+        least=1,
+        most=llm.MOST_PASSES,
+        initial=llm.PASSES,
+        required=False,
         help_text=_("From the second pass on, spans already found are masked, so that the model can find others."),
-    )  # fmt: skip
+    )
     every_pass = forms.BooleanField(
         label=_("Continue after a pass that finds nothing"),
         required=False,
         help_text=_("Otherwise such a pass is the last one. At temperature 0, the next one rarely finds more."),
     )
     descriptions = forms.BooleanField(
-        label=_("Descriptions of labels in the prompt"), required=False, initial=True,
+        label=_("Descriptions of labels in the prompt"),
+        required=False,
+        initial=True,
         help_text=_("They tell the model what belongs to each label."),
-    )  # fmt: skip
+    )
     examples = forms.BooleanField(
         label=_("Examples in the prompt"),
         required=False,
         help_text=_("Two invented notes with the right answers, in the language of the prompt."),
     )
     temperature = forms.CharField(
-        label=_("Temperature"), initial="0", required=False,
+        label=_("Temperature"),
+        initial="0",
+        required=False,
         help_text=_("From 0 to 2. At 0, the same note gets the same answer."),
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-    )  # fmt: skip
+    )
     tokens = WholeField(
-        label=_("Most tokens in an answer"), most=llm.MOST_TOKENS, required=False,
+        label=_("Most tokens in an answer"),
+        most=llm.MOST_TOKENS,
+        required=False,
         help_text=_("If this is empty, as many as the note needs. Answers that are cut off count as failed."),
-    )  # fmt: skip
+    )
     context = WholeField(
-        label=_("Context of the model in tokens"), most=llm.MOST_CONTEXT, required=False,
+        label=_("Context of the model in tokens"),
+        most=llm.MOST_CONTEXT,
+        required=False,
         help_text=_("To extract, short notes that fit into it together share one request. Empty: one request each."),
-    )  # fmt: skip
+    )
     preset = preset_field(
         llm.STRATEGIES,
         _("The prompt of a paper, to repeat its experiment. Strategy and language are then those of the paper."),
     )
     template = forms.CharField(
-        label=_("Your own prompt"), required=False, max_length=llm.MOST_PROMPT,
+        label=_("Your own prompt"),
+        required=False,
+        max_length=llm.MOST_PROMPT,
         help_text=_("If this is empty, the built-in prompt is used. $labels stands for the labels of a question."),
         widget=forms.Textarea(attrs={"rows": 6}),
-    )  # fmt: skip
+    )
     name = name_field()
 
     def __init__(self, *args: Any, servers: Sequence[llm.Server], language: str = "", **kwargs: Any) -> None:
@@ -230,9 +253,12 @@ class ZeroShotForm(_ExternalForm):
         for label in labels:
             asked = [choice.label for choice in choices if choice.ours == label.code]
             self.fields[_prompts(label.code)] = forms.CharField(
-                label=label.name, required=False, max_length=MOST_WRITTEN, initial="; ".join(asked),
+                label=label.name,
+                required=False,
+                max_length=MOST_WRITTEN,
+                initial="; ".join(asked),
                 help_text=escape(label.description[:200]),
-            )  # fmt: skip
+            )
         self.order_fields([*map(_prompts, self._codes), "name"])
 
     def rows(self) -> list[forms.BoundField]:

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 def name_field(help_text: "_StrOrPromise" = "") -> forms.CharField:
     """Make the field for the name of a run. If it is empty, the run is named after its backend."""
     return forms.CharField(
-        label=_("Name"), max_length=LONGEST_NAME, required=False, help_text=help_text,
+        label=_("Name"),
+        max_length=LONGEST_NAME,
+        required=False,
+        help_text=help_text,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )  # fmt: skip
+    )
 
 
 def _share_field(label: "_StrOrPromise", help_text: "_StrOrPromise", step: str = "any") -> forms.FloatField:
@@ -135,9 +138,11 @@ class CombineForm(forms.Form):
     """Has a field `weight:MEMBER` for each offered member. Weights of members that are not chosen are ignored."""
 
     method = forms.ChoiceField(
-        label=_("Method"), choices=[(key, title) for key, title, _description in METHODS], initial=Method.MAJORITY,
+        label=_("Method"),
+        choices=[(key, title) for key, title, _description in METHODS],
+        initial=Method.MAJORITY,
         error_messages={"required": _("Choose a method.")},
-    )  # fmt: skip
+    )
     member = forms.MultipleChoiceField(label=_("Members"), required=False)
     name = name_field()
     threshold = threshold_field()
@@ -150,10 +155,12 @@ class CombineForm(forms.Form):
         for option in options:
             title = _("Weight of %(name)s") % {"name": option.title}
             self.fields[_weight(option.spec)] = forms.FloatField(
-                label=title, required=False, initial=option.weight and round(option.weight, 2),
+                label=title,
+                required=False,
+                initial=option.weight and round(option.weight, 2),
                 error_messages={"invalid": _("Enter a number above 0 and at most %(most)d.") % {"most": HEAVIEST}},
                 widget=forms.NumberInput(attrs=limits | {"aria-label": title}),
-            )  # fmt: skip
+            )
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

@@ -43,10 +43,18 @@ class BulkResult:
 
 
 def read_parquet(
-    *, project: Project, model: str, source: Path, target: Path, actor: User | None, id_column: str = "id",
-    text_column: str = "text", threshold: float | None = None, processes: int | None = None,
+    *,
+    project: Project,
+    model: str,
+    source: Path,
+    target: Path,
+    actor: User | None,
+    id_column: str = "id",
+    text_column: str = "text",
+    threshold: float | None = None,
+    processes: int | None = None,
     progress: Progress = silent,
-) -> BulkResult:  # fmt: skip
+) -> BulkResult:
     """Read all notes of the Parquet file or folder `source` and write their spans to the folder `target`.
 
     Each part of at most ROWS notes is a file in `target` with the columns of `backends.arrow.SCHEMA`; no text is

@@ -163,9 +163,12 @@ def _voter(project: Project, spec: str) -> Voter:
     if not spec.startswith(OF_RUN):
         choice = backends.chosen(project, spec)
         return Voter(
-            choice.stem, choice.backend, model=choice.model, rules=choice.backend == RULES_BACKEND,
+            choice.stem,
+            choice.backend,
+            model=choice.model,
+            rules=choice.backend == RULES_BACKEND,
             has_rules=has_rules(choice.model),
-        )  # fmt: skip
+        )
     return run_voter(project, spec.removeprefix(OF_RUN))
 
 
@@ -195,9 +198,12 @@ def run_voter(project: Project, name: str) -> Voter:
         message = gettext("The run “%(name)s” is still in progress. Wait until it ends, or cancel it.")
         raise ServiceError(message % {"name": author.name}, code="live")
     return Voter(
-        f"{OF_RUN}{author.name}", author=author, model=own.model if own else None,
-        rules=run is not None and run.backend == RULES_BACKEND, has_rules=has_rules(run.model) if run else False,
-    )  # fmt: skip
+        f"{OF_RUN}{author.name}",
+        author=author,
+        model=own.model if own else None,
+        rules=run is not None and run.backend == RULES_BACKEND,
+        has_rules=has_rules(run.model) if run else False,
+    )
 
 
 def _check_members(voters: Sequence[Voter]) -> None:

@@ -136,9 +136,17 @@ def usual_prompts(project: Project) -> dict[str, str]:
 
 
 def start_external(
-    *, project: Project, backend: str, model: str, labels: Mapping[str, str], actor: User | None, name: str = "",
-    key: str, may_leave: bool = False, wanted: ThresholdGoal = NOTHING,
-) -> Run:  # fmt: skip
+    *,
+    project: Project,
+    backend: str,
+    model: str,
+    labels: Mapping[str, str],
+    actor: User | None,
+    name: str = "",
+    key: str,
+    may_leave: bool = False,
+    wanted: ThresholdGoal = NOTHING,
+) -> Run:
     """Start a run of an external model. `labels` maps each of its labels to a project label, or to "" to ignore it.
 
     For a zero-shot model, `labels` maps prompts to project labels; several prompts may stand for one label.
@@ -243,9 +251,15 @@ def _used(run: str, backend: str, revision: str, model: TrainedModel | None) -> 
     card = model.card
     learned = card.get("refit") or card  # The card's own counts are those of the held-out model.
     return UsedModel(
-        run=run, backend=backend, revision=revision, model=model.name, gold=card.get("gold"),
-        gold_hash=card.get("gold_hash"), notes=learned.get("notes"), spans=learned.get("spans"),
-    )  # fmt: skip
+        run=run,
+        backend=backend,
+        revision=revision,
+        model=model.name,
+        gold=card.get("gold"),
+        gold_hash=card.get("gold_hash"),
+        notes=learned.get("notes"),
+        spans=learned.get("spans"),
+    )
 
 
 def threshold_of(author: Author) -> float | None:

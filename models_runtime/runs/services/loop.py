@@ -220,11 +220,17 @@ def loop_of(project: Project) -> Loop:
     run = model.runs.select_related("author", "job").order_by("-pk").first() if model else None
     author = _reviewed_next(project, run)
     return Loop(
-        gold=golden, left=Document.objects.filter(project=project).count() - golden,
-        changed=version is None or has_changed(version), version=version,
-        held_out=held_out(version) if version and version.split_seed else None, model=model, training=training, run=run,
-        author=author, progress=review_progress(author) if author else None,
-    )  # fmt: skip
+        gold=golden,
+        left=Document.objects.filter(project=project).count() - golden,
+        changed=version is None or has_changed(version),
+        version=version,
+        held_out=held_out(version) if version and version.split_seed else None,
+        model=model,
+        training=training,
+        run=run,
+        author=author,
+        progress=review_progress(author) if author else None,
+    )
 
 
 def loop_answer(project: Project) -> dict[str, Any]:

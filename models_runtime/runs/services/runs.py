@@ -26,9 +26,16 @@ SHOWN_ERRORS: Final = 100
 
 
 def start_run(
-    *, project: models.Project, backend: str, actor: models.User | None, name: str = "",
-    params: dict[str, Any] | None = None, key: str, left: bool = False, wanted: ThresholdGoal = NOTHING,
-) -> Run:  # fmt: skip
+    *,
+    project: models.Project,
+    backend: str,
+    actor: models.User | None,
+    name: str = "",
+    params: dict[str, Any] | None = None,
+    key: str,
+    left: bool = False,
+    wanted: ThresholdGoal = NOTHING,
+) -> Run:
     """Start a run over all notes of the project, or with `left` only over notes that are not gold.
 
     `wanted`: the masking threshold, if any.
@@ -43,10 +50,18 @@ def start_run(
 
 
 def started(
-    *, project: models.Project, choice: ChosenBackend, actor: models.User | None, name: str, params: dict[str, Any],
-    key: str, read_by: Sequence[int] = (), merged_from: Sequence[int] = (), left: bool = False,
+    *,
+    project: models.Project,
+    choice: ChosenBackend,
+    actor: models.User | None,
+    name: str,
+    params: dict[str, Any],
+    key: str,
+    read_by: Sequence[int] = (),
+    merged_from: Sequence[int] = (),
+    left: bool = False,
     only: Collection[int] | None = None,
-) -> Run:  # fmt: skip
+) -> Run:
     """Start a run of the chosen backend: make its author, items and job in one transaction.
 
     The run covers the notes that all authors in `read_by` have annotated; with `left`, only notes that are not gold;

@@ -24,9 +24,21 @@ from models_runtime.runs.services.runs import started
 
 
 def deidentify(
-    *, project: Project, name: str, content: BufferedReader, words: tuple[str, bytes] | None, recognizer: str, run: str,
-    set_spec: str, margin: float, tone: bool, patient: str, out: Path, actor: User | None, tell: OutputWrapper | None,
-) -> dict[str, Any]:  # fmt: skip
+    *,
+    project: Project,
+    name: str,
+    content: BufferedReader,
+    words: tuple[str, bytes] | None,
+    recognizer: str,
+    run: str,
+    set_spec: str,
+    margin: float,
+    tone: bool,
+    patient: str,
+    out: Path,
+    actor: User | None,
+    tell: OutputWrapper | None,
+) -> dict[str, Any]:
     """Import or find a recording, label its transcript, and write the muted copy. Return what was muted.
 
     `margin`: seconds. Raises ServiceError; then nothing is written to `out`.

@@ -21,8 +21,13 @@ from models_runtime.runs.services.llm import prompt_labels
 
 
 def judge_gaps(
-    *, recording: Recording, given: Mapping[str, Any], actor: User | None, check: Callable[[], None], fence: Fence,
-) -> dict[str, Any]:  # fmt: skip
+    *,
+    recording: Recording,
+    given: Mapping[str, Any],
+    actor: User | None,
+    check: Callable[[], None],
+    fence: Fence,
+) -> dict[str, Any]:
     """Store the model's verdict on each undecided gap. Gaps of which it says nothing readable stay muted.
 
     Raises ServiceError where the model can't be asked; then nothing is changed.

@@ -25,9 +25,13 @@ from models_runtime.backends.speech.whisper import WhisperRecognizer
 
 
 def transcribe(
-    *, recording: Recording, actor: User | None, progress: Progress, fence: Fence,
+    *,
+    recording: Recording,
+    actor: User | None,
+    progress: Progress,
+    fence: Fence,
     finish: Callable[[dict[str, Any]], None],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Find the words, unless a file gave them, and the voices; then make the note. Return the counts.
 
     `progress` counts seconds of the recording. Raises ServiceError.

@@ -188,9 +188,13 @@ OnNote = Callable[[int, Sequence[Span], Sequence[Span]], None]
 
 
 def hold_out_scores(
-    backend: Backend, notes: Iterable[tuple[str, Sequence[Span]]], words: LabelWords, *,
-    tick: Callable[[], None] = lambda: None, on_note: OnNote = lambda index, found, gold: None,
-) -> HeldOutScores | None:  # fmt: skip
+    backend: Backend,
+    notes: Iterable[tuple[str, Sequence[Span]]],
+    words: LabelWords,
+    *,
+    tick: Callable[[], None] = lambda: None,
+    on_note: OnNote = lambda index, found, gold: None,
+) -> HeldOutScores | None:
     """Score exact spans by label, by category and by bounds only, each label, and characters; None without notes.
 
     Each label also has its fully masked notes. For a backend that gives probabilities, also recall, precision and
@@ -337,11 +341,18 @@ def store_kept(row: TrainedModel, kept: list[KeptModel], actor: User | None) -> 
         with each.path.open("rb") as content:
             stored = store_model(row.project, name, each.backend, content, actor)
         TrainedModel.objects.create(
-            project=row.project, name=name, backend=each.backend, state=TrainedModelState.READY,
-            params=row.params if ours else _of_language(row), card=each.card,
-            losses=row.losses[:done] if ours else row.card["adapted"], hold_out=row.hold_out[:done] if ours else [],
-            gold_version=row.gold_version, stored_file=stored, created_by=row.created_by,
-        )  # fmt: skip
+            project=row.project,
+            name=name,
+            backend=each.backend,
+            state=TrainedModelState.READY,
+            params=row.params if ours else _of_language(row),
+            card=each.card,
+            losses=row.losses[:done] if ours else row.card["adapted"],
+            hold_out=row.hold_out[:done] if ours else [],
+            gold_version=row.gold_version,
+            stored_file=stored,
+            created_by=row.created_by,
+        )
 
 
 def _of_language(row: TrainedModel) -> TrainingParams:

@@ -65,9 +65,17 @@ class VariantScores:
 
 
 def start_group(
-    *, project: Project, gold: int, actor: User | None, key: str, name: str = "", runs: int = 1,
-    variants: Sequence[Variant] = (Variant(COMPLETE),), random_splits: bool = False, **given: Any,
-) -> list[TrainedModel]:  # fmt: skip
+    *,
+    project: Project,
+    gold: int,
+    actor: User | None,
+    key: str,
+    name: str = "",
+    runs: int = 1,
+    variants: Sequence[Variant] = (Variant(COMPLETE),),
+    random_splits: bool = False,
+    **given: Any,
+) -> list[TrainedModel]:
     """Start a training for each variant and seed, all or none. The seeds follow one another. `given`: the settings.
 
     `random_splits`: each training draws its hold-out with its seed. A repeated call with the same `key` returns the
@@ -111,9 +119,13 @@ def start_group(
                 if variant.grouping:
                     own["grouping"] = variant.grouping
                 row = start_training(
-                    project=project, gold=gold, actor=actor, key=f"{key}-{len(found)}",
-                    name=_name(name, variant, variants, run if runs > 1 else None), **own,
-                )  # fmt: skip
+                    project=project,
+                    gold=gold,
+                    actor=actor,
+                    key=f"{key}-{len(found)}",
+                    name=_name(name, variant, variants, run if runs > 1 else None),
+                    **own,
+                )
                 found.append(row)
                 row.params |= {"group": found[0].pk, "variant": variant.name}
                 row.save(update_fields=["params"])

@@ -133,9 +133,15 @@ def _store(
         own |= {"uploaded": True, "sha256": stored.sha256, "date": timezone.now().isoformat(timespec="seconds")}
         params: TrainingParams = {"settings": {"rules": False}} if card.get("rules") is False else {}
         row = TrainedModel.objects.create(
-            project=project, name=name, backend=backend, state=State.READY, card=cast(ModelCard, own), params=params,
-            stored_file=stored, created_by=actor,
-        )  # fmt: skip
+            project=project,
+            name=name,
+            backend=backend,
+            state=State.READY,
+            card=cast(ModelCard, own),
+            params=params,
+            stored_file=stored,
+            created_by=actor,
+        )
         kept = keep_carried(row, carried, actor)
         MODEL_UPLOADED.record(
             actor=actor,

@@ -91,9 +91,13 @@ def start_training(
         if existing := started_with(TrainedModel, project, "train", key):
             return existing
         row = TrainedModel.objects.create(
-            project=project, name=name or free_name(project, backend), backend=backend, params=params,
-            gold_version=version, created_by=actor,
-        )  # fmt: skip
+            project=project,
+            name=name or free_name(project, backend),
+            backend=backend,
+            params=params,
+            gold_version=version,
+            created_by=actor,
+        )
         newest = Document.objects.filter(project=project).aggregate(newest=Max("pk"))["newest"] or 0
         started = {"model_id": row.pk, "newest": newest}
         start_for(row, "train", key, actor, started, queue=trainable_kind(backend).queue)

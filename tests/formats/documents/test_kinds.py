@@ -18,10 +18,12 @@ from tests.zips import zipped
 
 WORDS = "Dr. José Núñez"
 MADE = {
-    DocumentKind.DOCX: docx(p(WORDS)), DocumentKind.ODT: odt(f"<text:p>{WORDS}</text:p>"),
+    DocumentKind.DOCX: docx(p(WORDS)),
+    DocumentKind.ODT: odt(f"<text:p>{WORDS}</text:p>"),
     DocumentKind.HTML: f'<html xmlns="http://www.w3.org/1999/xhtml"><body><p>{WORDS}</p></body></html>',
-    DocumentKind.TEXT: WORDS, DocumentKind.RTF: r"{\rtf1\ansi Dr. Jos\'e9 N\'fa\'f1ez}",
-}  # fmt: skip
+    DocumentKind.TEXT: WORDS,
+    DocumentKind.RTF: r"{\rtf1\ansi Dr. Jos\'e9 N\'fa\'f1ez}",
+}
 
 
 @pytest.mark.parametrize("ending", [ending for ending, kind in ENDINGS.items() if kind in MADE])
@@ -32,10 +34,12 @@ def test_documents_are_read_by_every_ending(ending):
 
 
 CLAIMS = [
-    ("case.txt", b"in UTF-8", False), ("case.txt", b"caf\xe9 in another encoding", True),
-    ("case.pdf", b"%PDF-1.7 in ASCII", True), ("note.csv", b"note_id,person_id,note_date,note_text\n", True),
+    ("case.txt", b"in UTF-8", False),
+    ("case.txt", b"caf\xe9 in another encoding", True),
+    ("case.pdf", b"%PDF-1.7 in ASCII", True),
+    ("note.csv", b"note_id,person_id,note_date,note_text\n", True),
     ("case.json", b'{"resourceType": "Bundle"}', True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "head", "claimed"), CLAIMS)
@@ -79,14 +83,20 @@ def _mail():
 
 
 WHOLE = {
-    "a.pdf": written_pdf(1).data, "a.docx": written_docx(2).data, "a.odt": test_odt.odt("<text:p>a<text:s/>b</text:p>"),
+    "a.pdf": written_pdf(1).data,
+    "a.docx": written_docx(2).data,
+    "a.odt": test_odt.odt("<text:p>a<text:s/>b</text:p>"),
     "a.rtf": test_rtf.rtf(r"{\header H\par}a\'e9\u233?{\fonttbl{\f0\fcharset204 x;}}\f0 b{\footnote c}"),
-    "a.html": b"<!doctype html><html><p>a<table><tr><td>b</html>", "a.eml": _mail(), "a.txt": "año 😀".encode(),
-    "a.zip": zipped({"a.txt": "a", "b.html": "<p>b"}), "a.tgz": tarred({"a.txt": b"a" * 300}, "w:gz"),
+    "a.html": b"<!doctype html><html><p>a<table><tr><td>b</html>",
+    "a.eml": _mail(),
+    "a.txt": "año 😀".encode(),
+    "a.zip": zipped({"a.txt": "a", "b.html": "<p>b"}),
+    "a.tgz": tarred({"a.txt": b"a" * 300}, "w:gz"),
     "a.hl7": test_records.message("OBX|1|TX|||a").encode(),
     "a.json": json.dumps(test_records.reference(test_records.attachment("abc"))).encode(),
-    "a.csv": test_records.csv().encode(), "a.parquet": test_records.table(),
-}  # fmt: skip
+    "a.csv": test_records.csv().encode(),
+    "a.parquet": test_records.table(),
+}
 
 
 def broken(data, chance):

@@ -157,9 +157,19 @@ def refused_carrier(data, carrier):
 
 
 HIDING = [
-    "nothing", "extra field", "owner", "permissions", "between", "second name", "after the content", "comment",
-    "comment of a file", "before", "after", "empty folder",
-]  # fmt: skip
+    "nothing",
+    "extra field",
+    "owner",
+    "permissions",
+    "between",
+    "second name",
+    "after the content",
+    "comment",
+    "comment of a file",
+    "before",
+    "after",
+    "empty folder",
+]
 
 
 @pytest.mark.parametrize("carrier", HIDING)

@@ -21,8 +21,9 @@ from tests.worlds.commands import printed, told
 from tests.worlds.queue import worked
 
 pytestmark = [
-    pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake", "no_redis"),
-]  # fmt: skip
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("fake", "no_redis"),
+]
 NOTES = 30
 
 

@@ -62,9 +62,15 @@ class Command(ProjectCommand):
         name = options["run"]
         reading = partial(_read, project, name, actor) if name else None
         report = deidentify_file(
-            project=project, source=options["source"], out=options["out"], policy=policy, actor=actor,
-            data_type=options["data_type"], unreviewed=options["unreviewed"], read=reading,
-        )  # fmt: skip
+            project=project,
+            source=options["source"],
+            out=options["out"],
+            policy=policy,
+            actor=actor,
+            data_type=options["data_type"],
+            unreviewed=options["unreviewed"],
+            read=reading,
+        )
         return asdict(report)
 
 

@@ -52,9 +52,12 @@ class Command(ProjectCommand):
         parser.add_argument("--algorithm", default="", metavar="NAME", help=f"One of {', '.join(ALGORITHMS)}.")
         parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=_settings_help())
         parser.add_argument(
-            "--also", action="append", default=[], metavar="PROJECT:N",
+            "--also",
+            action="append",
+            default=[],
+            metavar="PROJECT:N",
             help="Also train on gold version N of another project, which --by must manage. May be repeated.",
-        )  # fmt: skip
+        )
         add_fields(parser, TrainForm, (*TEXTS, *NUMBERS, *SWITCHES))
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
@@ -62,11 +65,18 @@ class Command(ProjectCommand):
         given: dict[str, Any] = {word: options[word] or 0 for word in ("adapt", "grouping")}
         given |= {word: options[word] or "" for word in TEXTS} | {word: options[word] for word in SWITCHES}
         models = start_group(
-            project=project, gold=options["gold"], actor=actor, key=uuid.uuid4().hex,
-            backend=options["backend"] or _kind_of(options["algorithm"]), algorithm=options["algorithm"],
-            settings=key_values(options["set"]), also=options["also"], iterations=options["iterations"],
-            runs=1 if options["runs"] is None else options["runs"], **given,
-        )  # fmt: skip
+            project=project,
+            gold=options["gold"],
+            actor=actor,
+            key=uuid.uuid4().hex,
+            backend=options["backend"] or _kind_of(options["algorithm"]),
+            algorithm=options["algorithm"],
+            settings=key_values(options["set"]),
+            also=options["also"],
+            iterations=options["iterations"],
+            runs=1 if options["runs"] is None else options["runs"],
+            **given,
+        )
         summaries = [self._waited(model, options) for model in models]
         if len(models) == 1:
             return summaries[0]
