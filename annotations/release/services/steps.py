@@ -34,6 +34,7 @@ class SigningState:
     due: bool
     erased_notes: int
     erased_patients: int
+    audit: AuditResult | None
 
     @property
     def undecided(self) -> bool:
@@ -48,9 +49,9 @@ class SigningState:
 def state_of(access: Access, release: Release) -> SigningState:
     rows = list(certificates_of(release))
     erasures = list(release.erasures.order_by("id"))
-    refused = code = ""
+    refused, code, audit = "", "", audit_result(release)
     try:
-        check_signable(release)
+        check_signable(release, audit)
     except ServiceError as error:
         refused, code = str(error), error.code
     return SigningState(
@@ -61,6 +62,7 @@ def state_of(access: Access, release: Release) -> SigningState:
         due=bool(rows and any(one.at >= rows[0].signed_at for one in erasures)),
         erased_notes=sum(one.notes for one in erasures),
         erased_patients=sum(one.patients for one in erasures),
+        audit=audit,
     )
 
 
@@ -82,7 +84,7 @@ class Step:
 
 def verdict(release: Release, signing: SigningState) -> str:
     """Whether a release may be signed, and what stands in the way, as a sentence or two. Empty if it is withdrawn."""
-    audit = audit_result(release)
+    audit = signing.audit
     if release.state == ReleaseState.WITHDRAWN:
         return ""
     if signing.refused:
@@ -120,12 +122,12 @@ def steps_of(release: Release, signing: SigningState, open_findings: int) -> lis
     ).exists()
     if not release.note_count:
         text = _("The leak gate has read the fields that pass, and held back the records with findings.")
-        return [Step(_("Check for leaks"), text, done=True), audit_step(release), sign_step(signing)]
+        return [Step(_("Check for leaks"), text, done=True), audit_step(release, signing.audit), sign_step(signing)]
     page = "release_findings" if prepared and state == ReleaseState.PREPARED and open_findings else ""
     return [
         Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
         Step(_("Check for leaks"), leaks, prepared and not open_findings, page, _("Decide findings")),
-        audit_step(release),
+        audit_step(release, signing.audit),
         sign_step(signing),
         Step(
             _("Export"),
@@ -152,9 +154,9 @@ def bound_in_words(result: AuditResult) -> str:
     }
 
 
-def audit_step(release: Release) -> Step:
+def audit_step(release: Release, result: AuditResult | None) -> Step:
     """The state of a release's audit, and the page where it goes on."""
-    title, result = _("Audit a sample"), audit_result(release)
+    title = _("Audit a sample")
     if not release.note_count:
         return Step(title, _("The release has files of records and no notes, so there is nothing to read."), done=True)
     if result is None:

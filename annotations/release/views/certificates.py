@@ -18,6 +18,7 @@ from annotations.models import Release
 from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.layout import sections
 from annotations.release.rules.certificates.verifying import PAGE, Verification
+from annotations.release.selectors.audits import audit_result
 from annotations.release.selectors.certificates import public_keys
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.certificates import signing
@@ -31,7 +32,7 @@ def certificate_sign(request: Request, access: Access, number: int) -> HttpRespo
     """Show what will be signed, with the open risks; a POST signs. A repeated POST makes no second certificate."""
     release = release_for(access, number)
     try:
-        signing.check_signable(release)
+        signing.check_signable(release, audit_result(release))
     except ServiceError as error:
         messages.error(request, str(error))
         if error.code == signing.UNDECIDED:

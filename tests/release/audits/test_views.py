@@ -1,12 +1,14 @@
 """Audits by pages, commands and the API: who sees what, planning, reading, deciding."""
 
 import re
+from unittest.mock import patch
 
 import pytest
 from django.urls import reverse
 
 from annotations.core.services import NOTE_READ
 from annotations.models import AuditMark, AuditNote, AuditPlan, Event, ReleasedNote, ReleasePolicy
+from annotations.release.selectors import audits
 from annotations.release.selectors.audits import shown_of
 from annotations.release.services.audits.reading import next_note, reading_note
 from tests.worlds.audited import TEXT, planned, read_one
@@ -52,6 +54,13 @@ def test_auditors_see_no_bound_while_they_read(ward, sign_in):
     assert "no upper bound of the share of notes with a leak (95% confidence)" in manager
     # Not even managers see planted leaks: they may read, too.
     assert "Planted leaks found" not in auditor + manager
+
+
+def test_the_page_of_a_release_reads_its_audit_once(ward, sign_in):
+    planned(ward.release)
+    with patch.object(audits, "result_of", wraps=audits.result_of) as read:
+        assert "Ready to sign, but the audit is not finished" in check_page(sign_in(ward.mia).get(url("release")))
+    assert read.call_count == 1
 
 
 def test_a_note_is_read(ward, sign_in):

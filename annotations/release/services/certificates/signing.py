@@ -17,7 +17,7 @@ from annotations.release.events import CERTIFICATE_DOWNLOADED, RELEASE_SIGNED
 from annotations.release.rules.certificates import signatures
 from annotations.release.rules.certificates.content import Content, Risk
 from annotations.release.rules.certificates.statements import LONGEST, key_of, open_risks
-from annotations.release.selectors.audits import audit_result
+from annotations.release.selectors.audits import AuditResult, audit_result
 from annotations.release.selectors.certificates import certificate_for
 from annotations.release.services.batches import retried
 from annotations.release.services.certificates.drafting import (
@@ -90,7 +90,7 @@ class Prospect:
 
 def prospect(release: Release, terms: Terms, actor: User | None) -> Prospect:
     """The content that would be signed now, without writing anything but measures. Raises ServiceError as `sign`."""
-    check_signable(release)
+    check_signable(release, audit_result(release))
     retried(lambda: settle(release=release))  # A decision has cleared its hash and figures.
     content = draft(release, terms, measured(release), _next(release, actor))
     return Prospect(content, _to_accept(release, content))
@@ -102,8 +102,8 @@ def prospect_without_terms(release: Release, actor: User | None) -> Prospect:
     return prospect(release, Terms(release.purpose or "–", release.recipient or "–", day), actor)
 
 
-def check_signable(release: Release, *, without_held: bool = False) -> None:
-    """Raise ServiceError unless the release can be signed.
+def check_signable(release: Release, audit: AuditResult | None, *, without_held: bool = False) -> None:
+    """Raise ServiceError unless the release with this audit can be signed.
 
     `preparing` or `withdrawn`; `undecided` while nobody has decided about a leak of the audit; `outdated` if the
     surrogates were edited since; `open` while the leak gate has open findings, unless `without_held`.
@@ -115,7 +115,6 @@ def check_signable(release: Release, *, without_held: bool = False) -> None:
     if release.state not in (state.PREPARED, state.SIGNED):
         message = _("Release %(n)s is still being prepared. Sign it when all notes are ready.") % {"n": release.number}
         raise ServiceError(message, code="preparing")
-    audit = audit_result(release)
     if audit is not None and audit.undecided:
         message = ngettext(
             "Nobody has decided about %(n)s leak that auditors found. Decide about it, then sign.",
@@ -167,7 +166,7 @@ def sign(
         Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
         Release.objects.select_for_update().get(pk=release.pk)
         release = Release.objects.select_related("project", "policy", "author", "gold_version").get(pk=release.pk)
-        check_signable(release, without_held=everything)
+        check_signable(release, audit_result(release), without_held=everything)
         return _signed(release, terms, accepted, own, measures, actor, everything=everything)
 
 
