@@ -14,9 +14,9 @@ from annotations.core.services import ServiceError
 WORDS_OF_THE_NOTE = ("Mario", "Rossi", "Bianchi")
 
 
-def refused(code: str) -> "pytest.RaisesExc[ServiceError]":
-    """Expect a ServiceError with this code."""
-    return pytest.raises(ServiceError, check=lambda error: error.code == code)
+def refused(code: str, match: str | None = None) -> "pytest.RaisesExc[ServiceError]":
+    """Expect a ServiceError with this code, and with these words if any are given."""
+    return pytest.raises(ServiceError, match=match, check=lambda error: error.code == code)
 
 
 class _Page(HTMLParser):

@@ -14,6 +14,7 @@ from annotations.models import Adjudication, AnnotationSet, MajorityAct, Majorit
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.worlds import adjudicated
+from tests.worlds.checks import refused
 
 
 def finish(world, user=None):
@@ -57,9 +58,8 @@ def test_fewer_than_two_annotation_sets(world):
         reopen_annotation_set(document=world.note, user=person)
     assert not adjudicated.state(world)["ready"]
     assert adjudicated.refused(world, "nothing", adjudicated.NAME) == "annotators"
-    with pytest.raises(ServiceError) as error:
+    with refused("annotators"):
         finish(world)
-    assert error.value.code == "annotators"
 
 
 def test_a_merged_label_stays_decided_under_its_new_name(world):
