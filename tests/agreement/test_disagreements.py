@@ -118,7 +118,7 @@ def test_causes_are_added_on_the_page_and_removed(read, client, sign_in):
 # ── Discussion ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_location_is_discussed(read, client, sign_in):
+def test_a_location_is_discussed(read, client, vic):
     """The page shows only comments on the location itself."""
     url, access = at(read, "disagreement_talk"), enter(read.rev, "covid")
     for about, text in (
@@ -140,9 +140,8 @@ def test_a_location_is_discussed(read, client, sign_in):
     assert "With" in check_page(client.get(url)), "a page of its own without the script"
     assert 'role="alert"' in client.post(url, {"text": "  "}, **HTMX).content.decode()
     assert "title" not in str(list(Event.objects.values_list("data", flat=True)))
-    viewer = sign_in(read.vic)
-    assert "<textarea" not in viewer.get(url).content.decode()
-    assert viewer.post(url, {"text": "x"}).status_code == 403 and Comment.objects.count() == elsewhere + 2
+    assert "<textarea" not in vic.get(url).content.decode()
+    assert vic.post(url, {"text": "x"}).status_code == 403 and Comment.objects.count() == elsewhere + 2
 
 
 # ── Amendments ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -150,18 +149,17 @@ def test_a_location_is_discussed(read, client, sign_in):
 AMEND = "/projects/covid/guidelines/amend/"
 
 
-def test_a_disagreement_becomes_a_rule(read, sign_in):
-    client = sign_in(read.mia)
+def test_a_disagreement_becomes_a_rule(read, mia, sign_in):
     url = f"{AMEND}?note={read.note.pk}&start=0&end=11"
-    assert "Amendment 1" in check_page(client.get(url))
-    html = check_page(client.post(url, {"text": "Titles are **no** names.", "seen_version": 0, "do": "preview"}))
+    assert "Amendment 1" in check_page(mia.get(url))
+    html = check_page(mia.post(url, {"text": "Titles are **no** names.", "seen_version": 0, "do": "preview"}))
     assert "<strong>no</strong>" in html and not Amendment.objects.exists()
-    assert client.post(url, {"text": "Titles are **no** names.", "seen_version": 0}).status_code == 302
+    assert mia.post(url, {"text": "Titles are **no** names.", "seen_version": 0}).status_code == 302
     made = Amendment.objects.get()
     assert (made.document, made.start, made.end, made.by) == (read.note, 0, 11, read.mia)
     project = Project.objects.get(slug="covid")
     assert project.guidelines_version == 1 and "## Amendment 1" in project.guidelines
-    html = check_page(client.get("/projects/covid/guidelines/amendments/"))
+    html = check_page(mia.get("/projects/covid/guidelines/amendments/"))
     assert "<strong>no</strong>" in html and f"?note={read.note.pk}" in html
     theirs = sign_in(read.ann).get("/projects/covid/guidelines/amendments/").content.decode()
     assert f"?note={read.note.pk}" not in theirs
@@ -169,20 +167,19 @@ def test_a_disagreement_becomes_a_rule(read, sign_in):
     assert 'name="round"' in sign_in(read.rev).get(PAGE).content.decode()
 
 
-def test_an_amendment_does_not_overwrite_somebody_s_guidelines(read, sign_in):
-    client = sign_in(read.mia)
+def test_an_amendment_does_not_overwrite_somebody_s_guidelines(read, mia):
     Project.objects.filter(slug="covid").update(guidelines="# New", guidelines_version=5)
-    answer = client.post(AMEND, {"text": "A rule.", "seen_version": 0})
+    answer = mia.post(AMEND, {"text": "A rule.", "seen_version": 0})
     html = check_page(answer)
     assert answer.status_code == 422 and "A rule." in html and 'name="seen_version" value="5"' in html
     for text in ("", "   ", "x" * 4001):
         asked = {"text": text, "seen_version": 5}
-        assert client.post(AMEND, asked).status_code == 422 and not Amendment.objects.exists()
+        assert mia.post(AMEND, asked).status_code == 422 and not Amendment.objects.exists()
         # The preview shows the error itself, so its status is 200.
-        seen = client.post(AMEND, asked | {"do": "preview"}, **HTMX)
+        seen = mia.post(AMEND, asked | {"do": "preview"}, **HTMX)
         assert seen.status_code == 200 and "errorlist" in seen.content.decode().partition('id="preview"')[2]
     theirs = make.make_note(read.other, TEXT)
-    assert client.get(f"{AMEND}?note={theirs.pk}&start=0&end=4").status_code == 404
+    assert mia.get(f"{AMEND}?note={theirs.pk}&start=0&end=4").status_code == 404
     for query in ("note=x", f"note={read.note.pk}&start=5&end=1", f"note={read.note.pk}&start=0&end=9999"):
-        assert "From caso" not in check_page(client.get(f"{AMEND}?{query}"))
-    assert client.post(AMEND, {"text": "A rule.", "seen_version": 5}).status_code == 302
+        assert "From caso" not in check_page(mia.get(f"{AMEND}?{query}"))
+    assert mia.post(AMEND, {"text": "A rule.", "seen_version": 5}).status_code == 302

@@ -22,10 +22,10 @@ url = reverse("agreement", args=["covid"])
 
 
 @pytest.fixture
-def read(ward):
+def read(world):
     """Only the first note."""
-    AnnotationSet.objects.exclude(document=ward.note).delete()
-    return ward
+    AnnotationSet.objects.exclude(document=world.note).delete()
+    return world
 
 
 def make_ward():
@@ -46,7 +46,7 @@ def make_ward():
     return world
 
 
-made, ward = made_once(make_ward)
+made, world = made_once(make_ward)
 
 
 def words_of(html):
@@ -55,15 +55,14 @@ def words_of(html):
 
 
 @pytest.mark.both_databases
-def test_a_page_of_notes_reads_only_its_part_of_the_stored_figures(ward, sign_in, monkeypatch):
+def test_a_page_of_notes_reads_only_its_part_of_the_stored_figures(world, rev, monkeypatch):
     """The pages together have the notes in the order of the command."""
     monkeypatch.setattr(service, "PART", 2)
     monkeypatch.setattr(views, "NOTES", 3)
     expected = [row["name"] for row in answered("agreement", "covid", "--per", "note")["per_note"]]
-    client = sign_in(ward.rev)
 
     def shown(page):
-        rows = client.get(url, {"page": page}).context["note_rows"]
+        rows = rev.get(url, {"page": page}).context["note_rows"]
         return [row["name"] for row in rows]
 
     assert [name for page in (1, 2, 3) for name in shown(page)] == expected
@@ -74,9 +73,8 @@ def test_a_page_of_notes_reads_only_its_part_of_the_stored_figures(ward, sign_in
     assert shown(1) == expected[:3]
 
 
-def test_figures_with_their_unit(read, sign_in):
-    client = sign_in(read.rev)
-    html = check_page(client.get(url))
+def test_figures_with_their_unit(read, rev):
+    html = check_page(rev.get(url))
     # 21 tokens (4 marked by somebody, 17 by nobody); one of them differs.
     assert "0.95" in html and " unmarked" in html
     assert "Nothing is excluded: there are no drafts" in html
@@ -84,17 +82,17 @@ def test_figures_with_their_unit(read, sign_in):
     published = html.split("Published figures")[1]
     assert "Catelli 2021, section 3.1.2" in published and "0.68" in published and "0.71" in published
     for unit, bio in (("token", True), ("marked", True), ("character", False), ("entity", False), ("nonsense", True)):
-        assert ("BIO prefix" in check_page(client.get(url, {"unit": unit}))) == bio, unit
+        assert ("BIO prefix" in check_page(rev.get(url, {"unit": unit}))) == bio, unit
 
 
 @pytest.mark.parametrize("unit", ["token", "entity"])
-def test_the_page_and_the_command_give_the_same_numbers(ward, sign_in, unit):
+def test_the_page_and_the_command_give_the_same_numbers(world, sign_in, unit):
     for granularity in granularities(ComparedUnit(unit)):
-        compare(ward, sign_in, unit, granularity)
+        compare(world, sign_in, unit, granularity)
 
 
-def compare(ward, sign_in, unit, granularity):
-    page = sign_in(ward.mia).get(url, {"unit": unit, "granularity": granularity})
+def compare(world, sign_in, unit, granularity):
+    page = sign_in(world.mia).get(url, {"unit": unit, "granularity": granularity})
     shown = words_of(check_page(page)).replace("−", "-")
     result = answered("agreement", "covid", "--unit", unit, "--granularity", granularity, "--per", "note")
     alpha, (recall, _exact) = result["alpha"], result["recall"]
@@ -114,8 +112,8 @@ def compare(ward, sign_in, unit, granularity):
     assert [row["round"] for row in result["rounds"]] == [1]
 
 
-def test_the_page_begins_with_what_the_figures_say(ward, sign_in):
-    html = check_page(sign_in(ward.mia).get(url))
+def test_the_page_begins_with_what_the_figures_say(world, sign_in):
+    html = check_page(sign_in(world.mia).get(url))
     first = html.split('id="answer-title"')[1].split("</section>")[0]
     result = answered("agreement", "covid")
     assert 'data-verdict="poor"' in first and f"Not good enough yet: α {result['alpha']['value']:.2f}." in first
@@ -123,16 +121,15 @@ def test_the_page_begins_with_what_the_figures_say(ward, sign_in):
     assert f"Most disagreement: {most['value']}, in {most['units'] - most['full']} of {most['units']}" in first
     assert reverse("disagreements", args=["covid"]) in first
     assert "<details open" not in html.split("folds")[1].replace(' id="left-out"', "")
-    asked = check_page(sign_in(ward.mia).get(url, {"unit": "entity", "measure": "exact"})).split("folds")[1]
+    asked = check_page(sign_in(world.mia).get(url, {"unit": "entity", "measure": "exact"})).split("folds")[1]
     assert 'id="pairs" open' in asked and "<details open" in asked, "what was asked for is unfolded"
 
 
 # ── What isn't there ─────────────────────────────────────────────────────────────────────────────────────────────────
-def test_without_figures_the_page_says_why(read, sign_in):
-    client = sign_in(read.mia)
+def test_without_figures_the_page_says_why(read, mia):
     Span.objects.all().delete()
     AnnotationSet.objects.update(version=7)
-    html = check_page(client.get(url))
+    html = check_page(mia.get(url))
     for words in (
         "undefined", "All values are the same", "No labels were used", "No estimate. Nobody marked anything.",
     ):  # fmt: skip
@@ -145,7 +142,7 @@ def test_without_figures_the_page_says_why(read, sign_in):
         assert {row["kappa"]["why"] for row in result["pairs"]} == {NEITHER_MARKED}
     read.note.annotation_sets.first().delete()
     AnnotationSet.objects.update(state="draft")
-    html = check_page(client.get(url))
+    html = check_page(mia.get(url))
     assert "No figures yet" in html and "1 draft" in html
     assert "No note has been submitted by two annotators" in answered("agreement", "covid")["alpha"]["why"]
 
@@ -169,23 +166,21 @@ def test_sets_that_count_nowhere_are_counted(read, sign_in):
 
 
 # ── Kept, and never stale ────────────────────────────────────────────────────────────────────────────────────────────
-def test_from_the_second_look_on_nothing_is_read_or_computed(ward, sign_in, monkeypatch, django_assert_max_num_queries):
-    client = sign_in(ward.mia)
-    first = client.get(url).content
+def test_from_the_second_look_on_nothing_is_read_or_computed(world, mia, monkeypatch, django_assert_max_num_queries):
+    first = mia.get(url).content
     monkeypatch.setattr(service, "figures", None)
     with django_assert_max_num_queries(26):
-        again = client.get(url).content
+        again = mia.get(url).content
     token = rb"[A-Za-z0-9]{64}"
     assert re.sub(token, b"", first) == re.sub(token, b"", again)
 
 
-def test_large_projects_are_for_a_worker(ward, sign_in, monkeypatch):
-    client = sign_in(ward.vic)
+def test_large_projects_are_for_a_worker(world, vic, monkeypatch):
     with monkeypatch.context() as patched:
         keys = iter(range(100))
         patched.setattr(figure_selectors, "content_key", lambda *_: str(next(keys)))
-        assert "Annotations changed while the figures were computed" in check_page(client.get(url))
+        assert "Annotations changed while the figures were computed" in check_page(vic.get(url))
     monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 3)
-    assert reverse("agreement_start", args=["covid"]) in check_page(client.get(url))
-    service.figures_of(project=ward.project, unit=service.ComparedUnit.TOKEN)
-    assert "Computing figures" not in check_page(client.get(url))
+    assert reverse("agreement_start", args=["covid"]) in check_page(vic.get(url))
+    service.figures_of(project=world.project, unit=service.ComparedUnit.TOKEN)
+    assert "Computing figures" not in check_page(vic.get(url))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from annotations.core.access import enter
@@ -25,19 +26,20 @@ from annotations.notes.services import talk as service
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.annotate.conftest import alter, do, made, step
-from tests.annotate.test_views import client_of, post
+from tests.annotate.test_views import post
 from tests.worlds.checks import check_page
+from tests.worlds.pages import signed_in
 
 pytestmark = pytest.mark.django_db
 
 
 def say(world: SimpleNamespace, user: User, act: str = "add", **data: Any) -> Any:
     path = reverse("comments", args=[world.project.slug, world.note.pk])
-    return post(client_of(user), path, {"act": act, "change_id": str(uuid.uuid4())} | data)
+    return post(signed_in(user), path, {"act": act, "change_id": str(uuid.uuid4())} | data)
 
 
 def talk(world: SimpleNamespace, user: User) -> list[dict[str, Any]]:
-    answer = client_of(user).get(reverse("talk", args=[world.project.slug, world.note.pk]))
+    answer = signed_in(user).get(reverse("talk", args=[world.project.slug, world.note.pk]))
     assert answer.status_code == 200
     return list(answer.json()["threads"])
 
@@ -69,10 +71,10 @@ def test_annotators_stay_blind_to_each_other(world: SimpleNamespace) -> None:
     assert texts(world, world.ann) == ["Is this a city?"]
 
 
-def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: SimpleNamespace) -> None:
+def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: SimpleNamespace, ann: Client) -> None:
     path = reverse("comments", args=[world.project.slug, world.note.pk])
     # From the note's page, which shows no annotator's set.
-    assert client_of(world.rev).post(path, {"act": "add", "text": "Look at line 1.", "set": ""}).status_code == 302
+    assert signed_in(world.rev).post(path, {"act": "add", "text": "Look at line 1.", "set": ""}).status_code == 302
     assert Comment.objects.get().annotator_id is None
     assert texts(world, world.ann) == []
     author = make.make_author(world.project, kind="adjudicated", name="adjudicated")
@@ -85,9 +87,8 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
     AnnotationSet.objects.filter(pk=own.pk).update(state=AnnotationSetState.SUBMITTED)
     assert texts(world, world.ann) == ["Look at line 1."]
     # They have seen the outcome: if they submit again, the set is not blind.
-    client = client_of(world.ann)
     for act in ("reopen", "submit"):
-        client.post(reverse(act, args=[world.project.slug, world.note.pk]))
+        ann.post(reverse(act, args=[world.project.slug, world.note.pk]))
     assert not AnnotationSet.objects.get(pk=own.pk).blind
     world.project.show_outcome = False
     world.project.save()
@@ -97,7 +98,7 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
 def test_a_reviewer_answers_an_annotator(world: SimpleNamespace) -> None:
     annotation_set = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
     path = reverse("comments", args=[world.project.slug, world.note.pk])
-    client_of(world.rev).post(path, {"act": "add", "text": "Without the title.", "set": annotation_set.pk})
+    signed_in(world.rev).post(path, {"act": "add", "text": "Without the title.", "set": annotation_set.pk})
     (thread,) = talk(world, world.ann)
     assert (thread["author"], thread["own"]) == ("rev", False)
     assert say(world, world.ann, "answer", comment=thread["id"], text="I see.").status_code == 200
@@ -206,17 +207,17 @@ def test_reviewers_see_and_answer_on_the_notes_page(world: SimpleNamespace) -> N
     annotation_set = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
     say(world, world.ann, span=annotation_set.spans.get().pk, text="Or his <b>father</b>?")
     page = reverse("note", args=["covid", world.note.pk])
-    html = check_page(client_of(world.rev).get(f"{page}?set={annotation_set.pk}"))
+    html = check_page(signed_in(world.rev).get(f"{page}?set={annotation_set.pk}"))
     assert "Or his &lt;b&gt;father&lt;/b&gt;?" in html
     assert '<a href="#L1">line 1</a> <q dir="auto">Mario Rossi</q>' in html
     form = {"act": "answer", "comment": Comment.objects.get().pk, "text": "His own.", "set": annotation_set.pk}
-    answer = client_of(world.rev).post(reverse("comments", args=["covid", world.note.pk]), form, follow=True)
+    answer = signed_in(world.rev).post(reverse("comments", args=["covid", world.note.pk]), form, follow=True)
     assert answer.redirect_chain == [(f"{page}?set={annotation_set.pk}#comments", 302)]
     assert "His own." in check_page(answer)
     annotation_set.spans.get().delete()
-    assert "(span deleted)" in check_page(client_of(world.rev).get(page))
+    assert "(span deleted)" in check_page(signed_in(world.rev).get(page))
     # A viewer only reads.
-    html = check_page(client_of(world.vic).get(page))
+    html = check_page(signed_in(world.vic).get(page))
     assert "His own." in html and "<textarea" not in html
 
 
@@ -237,7 +238,7 @@ def test_what_is_refused(world: SimpleNamespace) -> None:
     assert say(world, world.ann, text="x", person=world.ben.pk).status_code == 409
     assert not Comment.objects.exists()
     path = reverse("comments", args=["covid", world.note.pk])
-    answer = client_of(world.rev).post(path, {"act": "add", "text": " "}, follow=True)
+    answer = signed_in(world.rev).post(path, {"act": "add", "text": " "}, follow=True)
     assert "Not saved." in check_page(answer)
 
 
@@ -254,16 +255,16 @@ def test_comments_go_with_an_erased_note(world: SimpleNamespace) -> None:
 
 def flag(world: SimpleNamespace, user: User, act: str = "raise", **data: Any) -> Any:
     path = reverse("flag", args=["covid", world.note.pk])
-    return post(client_of(user), path, {"act": act, "reason": "text"} | data)
+    return post(signed_in(user), path, {"act": act, "reason": "text"} | data)
 
 
 def seen(world: SimpleNamespace, user: User) -> list[tuple[str, str, bool]]:
-    answer = client_of(user).get(reverse("talk", args=["covid", world.note.pk]))
+    answer = signed_in(user).get(reverse("talk", args=["covid", world.note.pk]))
     return [(item["by"], item["reason"], item["own"]) for item in answer.json()["flags"]]
 
 
 def listed(world: SimpleNamespace, user: User, state: str = "") -> str:
-    return client_of(user).get(reverse("notes", args=["covid"]) + state).content.decode()
+    return signed_in(user).get(reverse("notes", args=["covid"]) + state).content.decode()
 
 
 def test_a_flag_and_who_sees_it(world: SimpleNamespace) -> None:
@@ -319,10 +320,10 @@ def test_refused(world: SimpleNamespace) -> None:
 def test_without_script(world: SimpleNamespace) -> None:
     """A form redirects to its page with the error message."""
     path = reverse("flag", args=["covid", world.note.pk])
-    answer = client_of(world.ann).post(path, {"act": "raise", "reason": "other"}, follow=True)
+    answer = signed_in(world.ann).post(path, {"act": "raise", "reason": "other"}, follow=True)
     assert answer.redirect_chain == [(reverse("annotate", args=["covid", world.note.pk]) + "#flags", 302)]
     assert "describe the problem" in answer.content.decode()
-    client_of(world.rev).post(path, {"act": "raise", "reason": "other", "text": "Look"})
+    signed_in(world.rev).post(path, {"act": "raise", "reason": "other", "text": "Look"})
     assert Flag.objects.get().text == "Look"
 
 
@@ -342,7 +343,7 @@ def test_the_lists_of_notes(world: SimpleNamespace) -> None:
         assert html.count("caso-001</a>") == 1 and other.name not in html
     # The note's page keeps the filter for the next note.
     page = reverse("note", args=["covid", world.note.pk])
-    assert client_of(world.rev).get(f"{page}?state=flagged").status_code == 200
+    assert signed_in(world.rev).get(f"{page}?state=flagged").status_code == 200
     Assignment.objects.filter(user=world.ann).update(state=AssignmentState.RELEASED)
     assert "caso-001" not in listed(world, world.ann, "?state=flagged")
     assert "caso-001" in listed(world, world.rev, "?state=flagged")

@@ -9,8 +9,8 @@ from annotations.agreement.selectors.figures import left_out
 from annotations.models import AnnotationSet, Membership, Role
 from annotations.projects.services.members import add_member, remove_member
 from tests import factories as make
-from tests.annotate.test_views import client_of
 from tests.held import made_once
+from tests.worlds.pages import signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -29,12 +29,12 @@ made, ward = made_once(make_ward)
 def become(ward: SimpleNamespace, role: str) -> None:
     """Change a role on the page of people."""
     member = Membership.objects.get(project=ward.project, user=ward.finn)
-    answer = client_of(ward.mia).post(reverse("member_role", args=["ward", member.pk]), {"role": role})
+    answer = signed_in(ward.mia).post(reverse("member_role", args=["ward", member.pk]), {"role": role})
     assert answer.status_code == 302
 
 
 def submitted(ward: SimpleNamespace, note: object) -> AnnotationSet:
-    assert client_of(ward.finn).post(reverse("submit", args=["ward", note.pk])).status_code == 302
+    assert signed_in(ward.finn).post(reverse("submit", args=["ward", note.pk])).status_code == 302
     return AnnotationSet.objects.get(document=note, author__user=ward.finn)
 
 
@@ -62,5 +62,5 @@ def test_a_set_from_before_is_no_longer_blind_when_it_is_submitted_again(ward):
     become(ward, Role.VIEWER)
     become(ward, Role.ANNOTATOR)
     assert AnnotationSet.objects.get(author__user=ward.finn).blind, "what they said before they had seen it"
-    client_of(ward.finn).post(reverse("reopen", args=["ward", ward.note.pk]))
+    signed_in(ward.finn).post(reverse("reopen", args=["ward", ward.note.pk]))
     assert not submitted(ward, ward.note).blind

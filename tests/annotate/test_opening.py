@@ -6,13 +6,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from annotations import models
 from annotations.annotate.selectors.worklist import typical_minutes
 from tests import factories as make
 from tests.annotate.conftest import create
-from tests.annotate.test_views import client_of, post, url
+from tests.annotate.test_views import post, url
+from tests.worlds.pages import signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -21,12 +23,11 @@ def verbs() -> list[str]:
     return list(models.Event.objects.values_list("verb", flat=True))
 
 
-def test_the_page_and_the_data_hold_the_same(world: SimpleNamespace) -> None:
+def test_the_page_and_the_data_hold_the_same(world: SimpleNamespace, ann: Client) -> None:
     make.make_note(world.project, annotators=[world.ann])
     make.make_set(world.note, world.ann, [(0, 11, "PATIENT")], version=3)
-    client = client_of(world.ann)
-    page = client.get(url(world, "annotate")).context["data"]
-    answer = client.get(url(world, "note_data"))
+    page = ann.get(url(world, "annotate")).context["data"]
+    answer = ann.get(url(world, "note_data"))
     data = answer.json()
     assert page.pop("labels") and page.pop("project")  # the same for all notes
     assert data == json.loads(json.dumps(page))
@@ -38,38 +39,36 @@ def test_the_page_and_the_data_hold_the_same(world: SimpleNamespace) -> None:
     assert data["urls"]["changes"] == url(world, "changes")
 
 
-def test_labels_come_with_the_spans_where_they_are_others(world: SimpleNamespace) -> None:
-    client = client_of(world.ann)
+def test_labels_come_with_the_spans_where_they_are_others(world: SimpleNamespace, ann: Client) -> None:
     spans = url(world, "spans") + "?version=0"
 
     def stamp() -> str:
-        return str(client.get(url(world, "note_data")).json()["labels_stamp"])
+        return str(ann.get(url(world, "note_data")).json()["labels_stamp"])
 
     first = stamp()
-    assert "labels" not in client.get(f"{spans}&labels={first}").json()
-    assert "labels" not in client.get(spans).json()
+    assert "labels" not in ann.get(f"{spans}&labels={first}").json()
+    assert "labels" not in ann.get(spans).json()
     models.PersonalKey.objects.create(user=world.ann, label=make.label_of(world.project, "AGE"), key="7")
-    now = client.get(f"{spans}&labels={first}").json()
+    now = ann.get(f"{spans}&labels={first}").json()
     assert [label["name"] for label in now["labels"] if label["key"] == "7"] == ["AGE"]
     assert now["labels_stamp"] == stamp() != first
     models.Label.objects.filter(pk=world.labels["AGE"]).update(name="YEARS")
     assert stamp() not in (first, now["labels_stamp"])
 
 
-def test_opening_a_note_is_recorded_when_it_is_shown(world: SimpleNamespace) -> None:
-    client = client_of(world.ann)
-    client.get(url(world, "note_data") + "?ahead=1")
+def test_opening_a_note_is_recorded_when_it_is_shown(world: SimpleNamespace, ann: Client) -> None:
+    ann.get(url(world, "note_data") + "?ahead=1")
     assert verbs() == ["note.fetched"]
-    client.get(url(world, "spans") + "?version=0")
+    ann.get(url(world, "spans") + "?version=0")
     assert verbs() == ["note.fetched"]
-    assert "spans" not in client.get(url(world, "spans") + "?version=0&opened=1").json()
-    client.get(url(world, "note_data"))
+    assert "spans" not in ann.get(url(world, "spans") + "?version=0&opened=1").json()
+    ann.get(url(world, "note_data"))
     assert verbs() == ["note.fetched", "note.read", "note.read"]
     assert not models.AnnotationSet.objects.exists()
 
 
 def work_of(world: SimpleNamespace, pk: int) -> Any:
-    return client_of(world.ann).get(url(world, "note_data", pk=pk)).json()["work"]
+    return signed_in(world.ann).get(url(world, "note_data", pk=pk)).json()["work"]
 
 
 def address(world: SimpleNamespace, pk: int) -> dict[str, Any]:
@@ -78,7 +77,7 @@ def address(world: SimpleNamespace, pk: int) -> dict[str, Any]:
 
 def test_the_notes_around_and_the_next_to_do(world: SimpleNamespace) -> None:
     assert work_of(world, world.note.pk)["next_open"] is None
-    rev = client_of(world.rev).get(url(world, "note_data")).json()["work"]
+    rev = signed_in(world.rev).get(url(world, "note_data")).json()["work"]
     assert (rev["next_open"], rev["total"]) == (None, 0)
     notes = [world.note, *(make.make_note(world.project, annotators=[world.ann]) for _ in range(40))]
     ids = [note.pk for note in notes]
@@ -92,7 +91,7 @@ def test_the_notes_around_and_the_next_to_do(world: SimpleNamespace) -> None:
     assert work["next_open"] == address(world, ids[38])
     assert work_of(world, ids[40])["next_open"] == address(world, ids[0])
     assert work_of(world, ids[5])["next_open"] == address(world, ids[38])
-    submitted = post(client_of(world.ann), url(world, "submit", pk=ids[2]), {}).json()
+    submitted = post(signed_in(world.ann), url(world, "submit", pk=ids[2]), {}).json()
     assert submitted["next_open"] == address(world, ids[38])
 
 
@@ -106,7 +105,7 @@ def test_flagged_notes_are_marked_as_far_as_one_may_know(world: SimpleNamespace)
     )
 
     def flagged(who: Any) -> list[int]:
-        notes = client_of(who).get(url(world, "note_data")).json()["work"]["notes"]
+        notes = signed_in(who).get(url(world, "note_data")).json()["work"]["notes"]
         return [note["id"] for note in notes if note["flagged"]]
 
     assert flagged(world.ann) == [world.note.pk]
@@ -114,7 +113,7 @@ def test_flagged_notes_are_marked_as_far_as_one_may_know(world: SimpleNamespace)
     # A note that isn't assigned to them shows next to those that are.
     make.make_note(world.project, annotators=[world.rev])
     assert flagged(world.rev) == [world.note.pk]
-    page = client_of(world.ann).get(url(world, "annotate")).content.decode()
+    page = signed_in(world.ann).get(url(world, "annotate")).content.decode()
     assert page.count('<span class="flagged">') == 2  # the note's, and the one that the script copies
 
 
@@ -148,21 +147,20 @@ def test_breaks_and_what_is_not_submitted_count_for_nothing() -> None:
     assert typical_minutes(long) == 2
 
 
-def test_the_pace_is_ones_own_and_of_this_project(world: SimpleNamespace) -> None:
-    client = client_of(world.ann)
+def test_the_pace_is_ones_own_and_of_this_project(world: SimpleNamespace, ann: Client) -> None:
     other = make.make_project("other")
     make.make_member(other, user=world.ann)
     far = make.make_note(other, annotators=[world.ann])
-    post(client_of(world.ben), url(world, "submit"), {})
-    post(client, url(world, "submit", slug="other", pk=far.pk), {})
+    post(signed_in(world.ben), url(world, "submit"), {})
+    post(ann, url(world, "submit", slug="other", pk=far.pk), {})
     assert work_of(world, world.note.pk)["pace"] == ""
     notes = [make.make_note(world.project, annotators=[world.ann]) for _ in range(3)]
     for note in notes:
-        client.get(url(world, "annotate", pk=note.pk))
-        post(client, url(world, "changes", pk=note.pk), create(world.note, world.labels, "Mario Rossi", "PATIENT"))
-        post(client, url(world, "submit", pk=note.pk), {})
+        ann.get(url(world, "annotate", pk=note.pk))
+        post(ann, url(world, "changes", pk=note.pk), create(world.note, world.labels, "Mario Rossi", "PATIENT"))
+        post(ann, url(world, "submit", pk=note.pk), {})
     assert work_of(world, world.note.pk)["pace"] == "3 today · less than a minute per note"
-    assert "3 today · less" in client.get(url(world, "annotate")).content.decode()
+    assert "3 today · less" in ann.get(url(world, "annotate")).content.decode()
     models.AnnotationSet.objects.update(submitted_at=timezone.now() - timedelta(days=2))
     assert work_of(world, world.note.pk)["pace"] == "less than a minute per note"
 
@@ -179,7 +177,7 @@ def note_of(world: SimpleNamespace) -> models.Document:
 
 
 def offered(world: SimpleNamespace, user: models.User, note: models.Document) -> dict[str, Any]:
-    answer = client_of(user).get(url(world, "candidates", pk=note.pk))
+    answer = signed_in(user).get(url(world, "candidates", pk=note.pk))
     assert answer.status_code == 200
     return dict(answer.json())
 
@@ -196,7 +194,7 @@ def test_the_rules_propose_only_if_the_project_says_so(world: SimpleNamespace) -
     assert found == sorted(found, key=lambda each: SEEN.index(each[0]))
     # What is annotated with candidates in sight is not blind.
     change = create(note, world.labels, "Seen", "DOCTOR")
-    assert post(client_of(world.ann), url(world, "changes", pk=note.pk), change).status_code == 200
+    assert post(signed_in(world.ann), url(world, "changes", pk=note.pk), change).status_code == 200
     assert not models.AnnotationSet.objects.get().blind
 
 

@@ -14,7 +14,7 @@ from annotations.models import Event, Label, PersonalKey, User
 from annotations.projects.services.labels import merge_labels, update_label
 from annotations.text.labels import RESERVED_HOTKEYS
 from tests import factories as make
-from tests.annotate.test_views import client_of
+from tests.worlds.pages import signed_in
 
 pytestmark = pytest.mark.django_db
 # The project's: PATIENT 1, DOCTOR 2, DATE d, CITY c, HOSPITAL h, AGE none.
@@ -96,7 +96,7 @@ def form(world: SimpleNamespace, **over: str) -> dict[str, Any]:
 
 
 def test_the_page(world: SimpleNamespace) -> None:
-    ann, path = client_of(world.ann), reverse("keys", args=["covid"])
+    ann, path = signed_in(world.ann), reverse("keys", args=["covid"])
     assert "Key of CITY" in ann.get(path).content.decode()
     for wrong, status in (({"AGE": "n"}, 422), ({"AGE": "z", "DATE": "z"}, 422), ({"AGE": "\0"}, 400)):
         assert ann.post(path, form(world, **wrong)).status_code == status
@@ -109,7 +109,7 @@ def test_the_page(world: SimpleNamespace) -> None:
 
 
 def test_the_way_back_to_the_note_that_it_was_opened_from(world: SimpleNamespace) -> None:
-    ann, path = client_of(world.ann), reverse("keys", args=["covid"])
+    ann, path = signed_in(world.ann), reverse("keys", args=["covid"])
     there, back = f"{path}?note={world.note.pk}", f'href="{reverse("annotate", args=["covid", world.note.pk])}"'
     assert back in ann.get(there).content.decode()
     assert back in ann.post(there, form(world, AGE="n")).content.decode()
@@ -122,9 +122,9 @@ def test_the_way_back_to_the_note_that_it_was_opened_from(world: SimpleNamespace
 def test_a_key_from_before_it_was_reserved_stays_until_it_is_changed(world: SimpleNamespace) -> None:
     Label.objects.filter(name="CITY").update(hotkey="v")
     path = reverse("keys", args=["covid"])
-    assert client_of(world.ann).post(path, form(world, AGE="z")).status_code == 302
+    assert signed_in(world.ann).post(path, form(world, AGE="z")).status_code == 302
     assert (keys(world)["CITY"], keys(world)["AGE"]) == ("v", "z")
-    answer = client_of(world.ann).post(path, form(world, AGE="v", CITY=""))
+    answer = signed_in(world.ann).post(path, form(world, AGE="v", CITY=""))
     assert answer.status_code == 422
 
 

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 from django.contrib.messages import get_messages
+from django.test import Client
 
 from annotations.models import AnnotationSet, AnnotationSetState, Assignment, AuthorKind, Event, Project, Span
 from tests import factories as make
 from tests.annotate.conftest import alter, create, merge, step
-from tests.annotate.test_views import client_of, post, url
+from tests.annotate.test_views import post, url
+from tests.worlds.pages import signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -28,12 +30,12 @@ def seeded(world: SimpleNamespace) -> SimpleNamespace:
 
 
 def opened(world: SimpleNamespace, user: Any = None, **over: Any) -> Any:
-    return client_of(user or world.ann).get(url(world, "note_data", **over)).json()
+    return signed_in(user or world.ann).get(url(world, "note_data", **over)).json()
 
 
 def started(world: SimpleNamespace, user: Any = None, **over: Any) -> Any:
     """Start a person's annotations as their page does; the note's data then."""
-    client = client_of(user or world.ann)
+    client = signed_in(user or world.ann)
     answer = post(client, url(world, "start_annotations", **over), {})
     assert answer.status_code == 200
     data = client.get(url(world, "note_data", **over)).json()
@@ -60,44 +62,41 @@ def test_the_first_start_begins_from_the_runs_spans(seeded: SimpleNamespace) -> 
     assert Event.objects.filter(verb="set.seeded").count() == 1
 
 
-def test_opening_a_note_starts_nothing(seeded: SimpleNamespace) -> None:
-    client = client_of(seeded.ann)
-    page = client.get(url(seeded, "annotate")).content.decode()
+def test_opening_a_note_starts_nothing(seeded: SimpleNamespace, ann: Client) -> None:
+    page = ann.get(url(seeded, "annotate")).content.decode()
     assert 'data-state="unstarted"' in page and SEEDED not in page
     spans = url(seeded, "spans")
     for address in (url(seeded, "note_data"), url(seeded, "note_data") + "?ahead=1", spans, spans + "?opened=1"):
-        answer = client.get(address).json()
+        answer = ann.get(address).json()
         assert (answer["spans"], answer["version"], answer["state"], answer["seeded"]) == ([], 0, "unstarted", "")
-    assert client.get(url(seeded, "start_annotations")).status_code == 405
+    assert ann.get(url(seeded, "start_annotations")).status_code == 405
     assert not annotation_sets(seeded).exists()
     assert not Event.objects.filter(verb="set.seeded").exists()
     # Without scripts the page's form does it.
-    answer = client.post(url(seeded, "start_annotations"), follow=True)
+    answer = ann.post(url(seeded, "start_annotations"), follow=True)
     assert answer.redirect_chain == [(url(seeded, "annotate"), 302)]
     assert SEEDED in answer.content.decode()
 
 
-def test_a_change_to_a_set_that_was_not_started_starts_it(seeded: SimpleNamespace) -> None:
-    client = client_of(seeded.ann)
+def test_a_change_to_a_set_that_was_not_started_starts_it(seeded: SimpleNamespace, ann: Client) -> None:
     change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)
-    answer = post(client, url(seeded, "changes"), change).json()
+    answer = post(ann, url(seeded, "changes"), change).json()
     assert (answer["version"], answer["changed_elsewhere"], answer["seeded"]) == (2, True, SEEDED)
     assert [span["start"] for span in answer["spans"]] == [0, 13, answer["span"]["start"]]
-    again = post(client, url(seeded, "changes"), change).json()
+    again = post(ann, url(seeded, "changes"), change).json()
     assert (again["version"], again["span"], len(again["spans"])) == (2, answer["span"], 3)
     annotation_set = annotation_sets(seeded).get()
     assert (annotation_set.seeded, annotation_set.version, annotation_set.spans.count()) == (True, 2, 3)
     assert started(seeded)["spans"] == answer["spans"]
 
 
-def test_nobody_submits_the_runs_spans_unseen(seeded: SimpleNamespace) -> None:
-    client = client_of(seeded.ann)
-    answer = post(client, url(seeded, "submit"), {"version": 0})
+def test_nobody_submits_the_runs_spans_unseen(seeded: SimpleNamespace, ann: Client) -> None:
+    answer = post(ann, url(seeded, "submit"), {"version": 0})
     assert (answer.status_code, answer.json()["error"], len(answer.json()["spans"])) == (409, "unseen", 2)
     assert (answer.json()["version"], answer.json()["state"]) == (1, "draft")
-    assert post(client, url(seeded, "submit"), {"version": 1}).status_code == 200
+    assert post(ann, url(seeded, "submit"), {"version": 1}).status_code == 200
     # Without scripts the note is shown once more, with a message.
-    form = client_of(seeded.ben)
+    form = signed_in(seeded.ben)
     answer = form.post(url(seeded, "submit"))
     assert answer.headers["Location"] == url(seeded, "annotate") and len(get_messages(answer.wsgi_request)) == 1
     assert annotation_sets(seeded).get(author__user=seeded.ben).state == "draft"
@@ -118,7 +117,7 @@ def test_who_begins_from_a_run_and_who_does_not(seeded: SimpleNamespace) -> None
 
 def test_a_set_that_exists_stays_as_it_is(seeded: SimpleNamespace) -> None:
     Project.objects.update(seed_from=None)
-    post(client_of(seeded.ben), url(seeded, "changes"), create(seeded.note, seeded.labels, "Torino", "CITY"))
+    post(signed_in(seeded.ben), url(seeded, "changes"), create(seeded.note, seeded.labels, "Torino", "CITY"))
     Project.objects.update(seed_from=seeded.run)
     assert (len(started(seeded, seeded.ben)["spans"]), opened(seeded, seeded.ben)["seeded"]) == (1, "")
     started(seeded)
@@ -130,14 +129,13 @@ def test_a_set_that_exists_stays_as_it_is(seeded: SimpleNamespace) -> None:
     assert started(seeded, pk=second.pk)["spans"] == []
 
 
-def test_undo_leaves_the_copied_spans_but_they_can_be_deleted(seeded: SimpleNamespace) -> None:
-    client = client_of(seeded.ann)
+def test_undo_leaves_the_copied_spans_but_they_can_be_deleted(seeded: SimpleNamespace, ann: Client) -> None:
     first, second = started(seeded)["spans"]
-    answer = post(client, url(seeded, "changes"), step("undo"))
+    answer = post(ann, url(seeded, "changes"), step("undo"))
     assert (answer.status_code, answer.json()["error"]) == (409, "nothing")
-    assert post(client, url(seeded, "changes"), alter("delete", first)).status_code == 200
+    assert post(ann, url(seeded, "changes"), alter("delete", first)).status_code == 200
     assert [span["id"] for span in opened(seeded)["spans"]] == [second["id"]]
-    post(client, url(seeded, "changes"), step("undo"))
+    post(ann, url(seeded, "changes"), step("undo"))
     back = Span.objects.get(pk=first["id"])
     assert (back.confidence, back.source) == (0.75, "name-rule")
     # The run's own spans don't change.
@@ -154,10 +152,10 @@ def test_only_a_submitted_set_of_the_run_within_the_limits_counts(
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr("annotations.core.changes.MOST_SPANS", 1)
-        answer = post(client_of(seeded.ann), url(seeded, "start_annotations"), {}).json()
+        answer = post(signed_in(seeded.ann), url(seeded, "start_annotations"), {}).json()
         assert answer == {"version": 0, "state": "draft", "seeded": "", "spans": []}
         change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)
-        answer = post(client_of(seeded.ben), url(seeded, "changes"), change).json()
+        answer = post(signed_in(seeded.ben), url(seeded, "changes"), change).json()
         assert (answer["version"], answer["changed_elsewhere"]) == (1, False)
         assert not annotation_sets(seeded).get().seeded
     annotation_sets(seeded).delete()

@@ -42,7 +42,7 @@ def make_frozen():
     return world
 
 
-made, frozen = made_once(make_frozen)
+made, world = made_once(make_frozen)
 
 
 def statement(world) -> str:
@@ -62,54 +62,53 @@ def check(world, expected: str) -> None:
     assert statement(world) == "nothing changed"
 
 
-def test_a_renamed_label_and_an_open_review_change_nothing(frozen):
-    update_label(label=make.label_of(frozen.project, "CITY"), name="Town", actor=None)
-    note = frozen.five[4]
-    review(note, frozen.run, frozen.rev, Act.REJECT, suggestions(note, frozen.run)[0])
-    check(frozen, "nothing changed")
+def test_a_renamed_label_and_an_open_review_change_nothing(world):
+    update_label(label=make.label_of(world.project, "CITY"), name="Town", actor=None)
+    note = world.five[4]
+    review(note, world.run, world.rev, Act.REJECT, suggestions(note, world.run)[0])
+    check(world, "nothing changed")
 
 
-def test_added_and_removed_gold(frozen):
-    make_gold(document=frozen.five[4], annotation_set=frozen.anns[4], actor=frozen.rev)
-    assert statement(frozen) == "1 new or changed"
-    withdraw_gold(document=frozen.five[0], actor=frozen.rev)
-    check(frozen, "1 new or changed, 1 removed")
+def test_added_and_removed_gold(world):
+    make_gold(document=world.five[4], annotation_set=world.anns[4], actor=world.rev)
+    assert statement(world) == "1 new or changed"
+    withdraw_gold(document=world.five[0], actor=world.rev)
+    check(world, "1 new or changed, 1 removed")
 
 
-def test_erased_notes_are_counted(frozen):
-    frozen.five[0].delete()
+def test_erased_notes_are_counted(world):
+    world.five[0].delete()
     GoldVersion.objects.update(erased_count=1)
     change = difference(GoldVersion.objects.get())
     assert (change.same, change.touched, change.removed, change.erased) == (False, 0, 0, 1)
-    check(frozen, "0 new or changed, 1 erased")
+    check(world, "0 new or changed, 1 erased")
 
 
 # ── The overview says how the gold differs from the last version. It reads only notes whose gold was changed since ──
 
 
 @pytest.fixture
-def differs(frozen, sign_in):
+def differs(world, mia):
     """`differs(spans, notes)`: what the overview says, which agrees with the comparison of the whole gold."""
     Project.objects.update(guidelines="Mark names.")
-    client = sign_in(frozen.mia)
 
     def check(spans, notes=0):
-        version = frozen.version.number
+        version = world.version.number
         needs = f"The gold of {notes} note{'s' * (notes > 1)} differs from version {version}."
         if spans:
             needs += f" In total, {spans}."
         same = f"{notes} note{'s' * (notes > 1)} differs" if notes else "same as the current gold"
-        html = show(client)
+        html = show(mia)
         (stage,) = [name for name in stages(html) if name.startswith("Frozen")]
         assert stage == f"Frozen v{version} {spans or same}"
         found = [text for text in rows(html, "Needs you") if text.startswith("The gold of")]
         assert found == ([needs] if notes else [])
-        known = GoldVersionNote.objects.filter(version=frozen.version)
-        found, ids = difference(frozen.version), list(known.values_list("pk", "gold"))
-        assert has_changed(frozen.version) == (not found.same)
+        known = GoldVersionNote.objects.filter(version=world.version)
+        found, ids = difference(world.version), list(known.values_list("pk", "gold"))
+        assert has_changed(world.version) == (not found.same)
         # As if the version had come with an archive, so that nothing is known of the gold that was frozen
         known.update(gold=None)
-        assert difference(frozen.version) == found and has_changed(frozen.version) == (not found.same)
+        assert difference(world.version) == found and has_changed(world.version) == (not found.same)
         for pk, gold in ids:
             known.filter(pk=pk).update(gold=gold)
 
@@ -122,65 +121,65 @@ def replace(world, note, spans, name):
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL rightly scans tables this small")
-def test_an_index_has_all_that_is_compared_where_nothing_differs(frozen):
+def test_an_index_has_all_that_is_compared_where_nothing_differs(world):
     with CaptureQueriesContext(connection) as captured:
-        assert difference(frozen.version).same
+        assert difference(world.version).same
     [compared] = [query["sql"] for query in captured if "EXCEPT" in query["sql"]]
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {compared}")
         assert "USING COVERING INDEX frozen_gold" in str(cursor.fetchall())
 
 
-def test_spans_and_labels_that_differ(frozen, differs):
+def test_spans_and_labels_that_differ(world, differs):
     differs("")
-    replace(frozen, frozen.five[0], [ROSSI], "one")
+    replace(world, world.five[0], [ROSSI], "one")
     differs("1 span differs", 1)
-    replace(frozen, frozen.five[1], [ROSSI, (19, 25, "HOSPITAL")], "two")
+    replace(world, world.five[1], [ROSSI, (19, 25, "HOSPITAL")], "two")
     differs("2 spans differ, 1 only in their labels", 2)
-    replace(frozen, frozen.five[0], [ROSSI, TORINO], "three")
+    replace(world, world.five[0], [ROSSI, TORINO], "three")
     differs("1 span differs, in its label", 1)
-    replace(frozen, frozen.five[1], [ROSSI, TORINO], "four")
+    replace(world, world.five[1], [ROSSI, TORINO], "four")
     differs("")
 
 
-def test_notes_that_are_new_or_removed(frozen, differs):
-    make_gold(document=frozen.five[4], annotation_set=frozen.anns[4], actor=frozen.rev)
+def test_notes_that_are_new_or_removed(world, differs):
+    make_gold(document=world.five[4], annotation_set=world.anns[4], actor=world.rev)
     differs("2 spans differ", 1)
-    withdraw_gold(document=frozen.five[0], actor=frozen.rev)
+    withdraw_gold(document=world.five[0], actor=world.rev)
     differs("4 spans differ", 2)
-    withdraw_gold(document=frozen.five[4], actor=frozen.rev)
-    replace(frozen, frozen.five[4], [], "empty")
-    make_gold(document=frozen.five[0], annotation_set=frozen.anns[0], actor=frozen.rev)
+    withdraw_gold(document=world.five[4], actor=world.rev)
+    replace(world, world.five[4], [], "empty")
+    make_gold(document=world.five[0], annotation_set=world.anns[0], actor=world.rev)
     differs("", 1)
 
 
-def test_reviews(frozen, differs):
-    note = frozen.five[4]
-    first, *_ = spans = suggestions(note, frozen.run)
-    finish_review(document=note, author=frozen.run, user=frozen.rev, rest={span.pk for span in spans})
+def test_reviews(world, differs):
+    note = world.five[4]
+    first, *_ = spans = suggestions(note, world.run)
+    finish_review(document=note, author=world.run, user=world.rev, rest={span.pk for span in spans})
     differs("2 spans differ", 1)
-    reopen_review(document=note, author=frozen.run, user=frozen.rev)
+    reopen_review(document=note, author=world.run, user=world.rev)
     differs("2 spans differ", 1)
-    review(note, frozen.run, frozen.rev, Act.REJECT, first)
-    finish_review(document=note, author=frozen.run, user=frozen.rev)
+    review(note, world.run, world.rev, Act.REJECT, first)
+    finish_review(document=note, author=world.run, user=world.rev)
     differs("1 span differs", 1)
 
 
-def test_an_erased_note_is_no_difference(frozen, differs):
-    frozen.five[0].patient_id = "p"
-    frozen.five[0].save()
+def test_an_erased_note_is_no_difference(world, differs):
+    world.five[0].patient_id = "p"
+    world.five[0].save()
     differs("")
-    erase_patient(project=frozen.project, patient_id="p", actor=None)
-    frozen.version.refresh_from_db()
+    erase_patient(project=world.project, patient_id="p", actor=None)
+    world.version.refresh_from_db()
     differs("")
 
 
-def test_many_changed_notes_are_counted_without_comparing_their_spans(frozen, differs, monkeypatch, sign_in):
+def test_many_changed_notes_are_counted_without_comparing_their_spans(world, differs, monkeypatch, mia):
     monkeypatch.setattr("annotations.gold.selectors.MOST_COMPARED", 1)
     for number in range(2):
-        replace(frozen, frozen.five[number], [ROSSI], f"more {number}")
-    found = difference(frozen.version)
+        replace(world, world.five[number], [ROSSI], f"more {number}")
+    found = difference(world.version)
     assert (found.notes, found.spans, found.labels) == (2, None, None)
-    html = show(sign_in(frozen.mia))
+    html = show(mia)
     assert "The gold of 2 notes differs from version 1." in rows(html, "Needs you")
     assert "Frozen v1 2 notes differ" in stages(html)

@@ -70,10 +70,9 @@ def test_the_figures_by_split_label_and_category(world, version):
     assert table["splits"]["total"]["tokens_per_span"] == (2 + 1 + 5 + 2 + 5) / 5
 
 
-def test_the_page_shows_them_to_all_who_read_notes(world, version, sign_in, django_assert_max_num_queries):
+def test_the_page_shows_them_to_all_who_read_notes(world, version, vic, django_assert_max_num_queries):
     """Stored figures need few queries. BIO tags per note: Salierno et al. 2024, table 6."""
-    client = sign_in(world.vic)
-    response = client.get(PAGE)
+    response = vic.get(PAGE)
     html = check_page(response)
     # The answer comes first: how much gold there is, and how many labels have too little of it for a score.
     assert response.context["rare"] == response.context["labels"] == 3 and response.context["more"] == 0
@@ -85,36 +84,34 @@ def test_the_page_shows_them_to_all_who_read_notes(world, version, sign_in, djan
     row = html.split("Tokens with the tag I per note</th>")[1].split("</tr>")[0]
     assert re.findall(r">([0-9.]+)<", row) == ["3.00", "4.00", "3.33"]
     with django_assert_max_num_queries(20):
-        client.get(PAGE)
+        vic.get(PAGE)
 
 
-def test_other_versions(world, version, sign_in):
+def test_other_versions(world, version, rev):
     gold_note(world.project, "g4", [AGE])
     freeze(project=world.project, actor=world.rev)
-    client = sign_in(world.rev)
-    html = check_page(client.get(PAGE))
+    html = check_page(rev.get(PAGE))
     assert "gold version 2" in html and "This version is not split." in html and "Train</th>" not in html
-    assert "gold version 1" in check_page(client.get(f"{PAGE}?version=1"))
-    assert client.get(f"{PAGE}?version=9").status_code == client.get(f"{PAGE}?version=x").status_code == 404
+    assert "gold version 1" in check_page(rev.get(f"{PAGE}?version=1"))
+    assert rev.get(f"{PAGE}?version=9").status_code == rev.get(f"{PAGE}?version=x").status_code == 404
     GoldVersion.objects.all().delete()
-    html = check_page(client.get(PAGE))
+    html = check_page(rev.get(PAGE))
     assert "No version yet" in html and reverse("gold", args=["covid"]) in html
     assert answered("corpus_statistics", "covid") == "version"
 
 
-def test_a_worker_counts_a_large_version(world, version, sign_in):
-    client = sign_in(world.vic)
+def test_a_worker_counts_a_large_version(world, version, vic):
     with patch.object(statistics, "MOST_CHARACTERS", 10):
-        html = check_page(client.get(PAGE))
+        html = check_page(vic.get(PAGE))
         assert "Not computed yet" in html and not Figures.objects.filter(kind="corpus").exists()
         url = reverse("statistics_start", args=["covid"])
-        answers = [client.post(url, {"version": 1, "token": "t"}) for _ in range(2)]
+        answers = [vic.post(url, {"version": 1, "token": "t"}) for _ in range(2)]
         job = Job.objects.get(kind="corpus")
         assert {answer.url for answer in answers} == {reverse("job", args=["covid", job.number])}
         claim = type("Claim", (), {"project_id": world.project.pk, "params": job.params, "progress": lambda *_: None})
         assert jobs.count(claim) == {"version": 1, "notes": 3}
-        assert "Notes and means" in check_page(client.get(PAGE))
-        assert client.post(url, {"version": 7}).status_code == 404
+        assert "Notes and means" in check_page(vic.get(PAGE))
+        assert vic.post(url, {"version": 7}).status_code == 404
 
 
 def test_the_figures_are_stored_until_notes_or_splits_change(world, version, sign_in):

@@ -74,8 +74,7 @@ def test_the_results_are_those_without_the_index(ward, sign_in, monkeypatch):
     assert sum(map(len, before)) > 100
 
 
-def test_a_search_reads_only_notes_that_may_match(ward, sign_in):
-    rev = sign_in(ward.rev)
+def test_a_search_reads_only_notes_that_may_match(ward, rev):
     assert index_notes in relay_steps
     index_notes()
     url = rev.post(SEARCH, {"text": "ta-17"}).url

@@ -20,45 +20,42 @@ def gold_url(pk: int, slug: str = "covid") -> str:
     return reverse("note_gold", args=[slug, pk])
 
 
-def test_stale_pages_change_nothing(annotated, sign_in):
+def test_stale_pages_change_nothing(annotated, rev):
     gold = gold_of(annotated.note, [ROSSI])
-    client = sign_in(annotated.rev)
     stale = [
         gold_form(annotated.anns, version=annotated.anns.version + 1),
         gold_form(annotated.anns, replace=1, gold_version=gold.version + 1),
         {"set": annotated.anns.pk},
     ]
     for form in stale:
-        assert "Nothing was done" in client.post(gold_url(annotated.note.pk), form, follow=True).content.decode()
+        assert "Nothing was done" in rev.post(gold_url(annotated.note.pk), form, follow=True).content.decode()
     withdraw = reverse("note_gold_withdraw", args=["covid", annotated.note.pk])
-    client.post(withdraw, {"gold_version": gold.version + 1})
+    rev.post(withdraw, {"gold_version": gold.version + 1})
     assert list(gold.spans.values_list("start", "end")) == [ROSSI[:2]]
 
 
-def test_gold_is_removed_once(annotated, sign_in):
+def test_gold_is_removed_once(annotated, rev):
     gold = gold_of(annotated.note, [ROSSI])
-    client = sign_in(annotated.rev)
     withdraw = reverse("note_gold_withdraw", args=["covid", annotated.note.pk])
-    assert "was removed" in client.post(withdraw, {"gold_version": gold.version}, follow=True).content.decode()
-    assert "has no gold" in client.post(withdraw, {"gold_version": gold.version}, follow=True).content.decode()
+    assert "was removed" in rev.post(withdraw, {"gold_version": gold.version}, follow=True).content.decode()
+    assert "has no gold" in rev.post(withdraw, {"gold_version": gold.version}, follow=True).content.decode()
     assert Event.objects.filter(verb=GOLD_WITHDRAWN).count() == 1
 
 
-def test_a_reviewer_makes_annotations_gold_and_goes_on_to_the_next(annotated, sign_in):
-    client = sign_in(annotated.rev)
-    client.post(gold_url(annotated.note.pk), gold_form(annotated.bens))
+def test_a_reviewer_makes_annotations_gold_and_goes_on_to_the_next(annotated, rev):
+    rev.post(gold_url(annotated.note.pk), gold_form(annotated.bens))
     assert not AnnotationSet.objects.filter(author__kind=AuthorKind.GOLD).exists(), "it is a draft"
-    client.get(page_of(annotated.note.pk))
-    response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns))
+    rev.get(page_of(annotated.note.pk))
+    response = rev.post(gold_url(annotated.note.pk), gold_form(annotated.anns))
     gold = AnnotationSet.objects.get(document=annotated.note, author__kind=AuthorKind.GOLD)
     assert response.url == page_of(annotated.note.pk, f"?set={gold.pk}") and gold.spans.count() == 2
     # The message is stored on the server until it is shown, and without the name of the note.
     assert set(response.cookies) <= {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
-    assert "are now gold" in str(client.session["_messages"])
-    assert annotated.note.name not in str(dict(client.session))
-    assert "are now gold" in check_page(client.get(response.url)) and "_messages" not in client.session
-    assert "are now gold" not in client.get(response.url).text
-    response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns, then="next", state="no-gold"))
+    assert "are now gold" in str(rev.session["_messages"])
+    assert annotated.note.name not in str(dict(rev.session))
+    assert "are now gold" in check_page(rev.get(response.url)) and "_messages" not in rev.session
+    assert "are now gold" not in rev.get(response.url).text
+    response = rev.post(gold_url(annotated.note.pk), gold_form(annotated.anns, then="next", state="no-gold"))
     assert response.url == page_of(annotated.notes[1].pk, "?state=no-gold")
     assert Event.objects.filter(verb=GOLD_MADE).count() == 1
     stored = str(list(Event.objects.values_list("data", flat=True)))

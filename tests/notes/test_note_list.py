@@ -36,20 +36,19 @@ from tests.worlds.programs import Program
 from tests.zips import unzipped
 
 
-def test_members_who_see_all_notes_see_who_annotated_them(world, sign_in):
+def test_members_who_see_all_notes_see_who_annotated_them(world, vic):
     make.make_set(world.note, world.ann, [ROSSI], submitted=True)
     make.make_set(world.note, world.ben, [ROSSI])
     gold_of(world.note, [ROSSI])
-    client = sign_in(world.vic)
-    html = check_page(client.get(listing()))
+    html = check_page(vic.get(listing()))
     assert f'<a href="{page_of(world.note.pk)}">caso-001</a>' in html
     row = html.split("<tr>")[2]
     assert "ann</td>" in row and "ben</td>" in row and "gold</span>" in row
-    html = check_page(client.get(listing(), headers={"HX-Request": "true"}), fragment=True)
+    html = check_page(vic.get(listing(), headers={"HX-Request": "true"}), fragment=True)
     assert names(html) == ["caso-001", "caso-002"] and "<html" not in html
     for query in ("?after=x", "?after=-1", "?before=", "?after=99999999999999999999999", "?after=١"):
-        assert names(client.get(listing(query)).content.decode()) == ["caso-001", "caso-002"]
-    assert not names(check_page(client.get(listing("?after=999999"))))
+        assert names(vic.get(listing(query)).content.decode()) == ["caso-001", "caso-002"]
+    assert not names(check_page(vic.get(listing("?after=999999"))))
 
 
 def test_annotators_see_their_own_notes_and_state_only(world, sign_in):
@@ -107,13 +106,12 @@ def test_a_walk_without_an_index_stops_and_says_so(world, sign_in):
         assert names(check_page(sign_in(world.rev).get(url))) == [third.name]
 
 
-def test_the_list_takes_few_queries_and_never_loads_a_text(world, sign_in):
-    client = sign_in(world.mia)
-    client.get(listing())
+def test_the_list_takes_few_queries_and_never_loads_a_text(world, mia):
+    mia.get(listing())
 
     def queries() -> list[str]:
         with CaptureQueriesContext(connection) as found:
-            client.get(listing())
+            mia.get(listing())
         return [query["sql"] for query in found]
 
     before = queries()
@@ -168,12 +166,11 @@ def test_filters(world, sign_in):
 
 
 @pytest.mark.both_databases
-def test_a_search_by_name_keeps_the_words_out_of_the_url(world, sign_in):
-    client = sign_in(world.mia)
-    response = client.post(listing(), {"name": "SO-002"})
+def test_a_search_by_name_keeps_the_words_out_of_the_url(world, mia):
+    response = mia.post(listing(), {"name": "SO-002"})
     assert response.status_code == 302
     assert "002" not in response.url
-    html = check_page(client.get(response.url))
+    html = check_page(mia.get(response.url))
     assert names(html) == ["caso-002"]
     assert "SO-002" in html
 
@@ -201,47 +198,43 @@ def test_results_of_a_search_come_in_pages(world):
     assert back.previous is None
 
 
-def test_an_empty_or_expired_search_shows_all(world, sign_in):
-    client = sign_in(world.mia)
-    assert client.post(listing(), {"name": "  "}).url == listing()
-    assert "This search has expired" in check_page(client.get(listing("?found=nothing")))
+def test_an_empty_or_expired_search_shows_all(world, mia):
+    assert mia.post(listing(), {"name": "  "}).url == listing()
+    assert "This search has expired" in check_page(mia.get(listing("?found=nothing")))
 
 
-def test_a_limited_number_of_searches_is_kept_and_none_in_the_session(world, sign_in):
-    client = sign_in(world.mia)
+def test_a_limited_number_of_searches_is_kept_and_none_in_the_session(world, mia):
     for n in range(25):
-        last = client.post(listing(), {"name": f"caso-{n}"}).url
+        last = mia.post(listing(), {"name": f"caso-{n}"}).url
     assert Search.objects.filter(user=world.mia).count() == 20
-    assert "caso-24" not in str(dict(client.session))
+    assert "caso-24" not in str(dict(mia.session))
     # Searches by name are not listed among text searches.
-    assert "caso-24" not in client.get("/projects/covid/search/").content.decode()
-    assert "This search has expired" not in client.get(last).content.decode()
+    assert "caso-24" not in mia.get("/projects/covid/search/").content.decode()
+    assert "This search has expired" not in mia.get(last).content.decode()
 
 
 # ── The page of one note with its annotation sets ──
 
 
-def test_members_who_see_all_notes_see_the_text_with_annotations(annotated, sign_in):
+def test_members_who_see_all_notes_see_the_text_with_annotations(annotated, rev, sign_in):
     for who in ("mia", "rev", "vic"):
         html = check_page(sign_in(getattr(annotated, who)).get(page_of(annotated.note.pk)))
         assert 'data-label="PATIENT"' in html and ("Make gold" in html) == (who != "vic")
     event = Event.objects.filter(verb=NOTE_READ).latest("pk")
     assert (event.actor, event.document_id) == (annotated.vic, annotated.note.pk)
     assert event.data == {"set": annotated.anns.pk}
-    client = sign_in(annotated.rev)
-    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.bens.pk}")))
+    html = check_page(rev.get(page_of(annotated.note.pk, f"?set={annotated.bens.pk}")))
     assert 'data-label="PATIENT"' not in html and 'data-label="DATE"' in html
-    assert "Mario Rossi" in check_page(client.get(page_of(annotated.notes[1].pk)))
+    assert "Mario Rossi" in check_page(rev.get(page_of(annotated.notes[1].pk)))
 
 
-def test_gold_comes_first_and_differences_are_shown(annotated, sign_in):
+def test_gold_comes_first_and_differences_are_shown(annotated, rev):
     gold = gold_of(annotated.note, [ROSSI])
-    client = sign_in(annotated.rev)
-    assert re.search("Gold since <time [^<]*</time>: 1 span[.]", check_page(client.get(page_of(annotated.note.pk))))
-    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}")))
+    assert re.search("Gold since <time [^<]*</time>: 1 span[.]", check_page(rev.get(page_of(annotated.note.pk))))
+    html = check_page(rev.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}")))
     assert "Only in these annotations" in html and "Replace the gold" in html and "12/03/2021" in html
     make.make_span(gold, *DATE)
-    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}")))
+    html = check_page(rev.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}")))
     assert "match the gold: 2 spans" in html and "Replace gold" not in html
 
 
@@ -260,12 +253,11 @@ def test_an_unknown_annotation_set_is_404(annotated, sign_in):
     assert Event.objects.count() == 0
 
 
-def test_a_note_takes_few_queries(annotated, sign_in, django_assert_max_num_queries):
-    client = sign_in(annotated.rev)
+def test_a_note_takes_few_queries(annotated, rev, django_assert_max_num_queries):
     gold_of(annotated.note, [ROSSI])
-    client.get(page_of(annotated.note.pk))
+    rev.get(page_of(annotated.note.pk))
     with django_assert_max_num_queries(24):
-        client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}"))
+        rev.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}"))
 
 
 def test_lines_are_counted_as_on_the_page():

@@ -47,26 +47,24 @@ def finish(world: SimpleNamespace) -> None:
     finish_adjudication(project=world.project, document=world.note, user=world.rev)
 
 
-def test_the_outcome_is_hidden_until_adjudication_is_finished(decided, sign_in):
-    client = sign_in(decided.ann)
-    assert client.get(page(decided)).status_code == 404
-    html = client.get(reverse("annotate", args=["covid", decided.note.pk])).content.decode()
+def test_the_outcome_is_hidden_until_adjudication_is_finished(decided, ann, sign_in):
+    assert ann.get(page(decided)).status_code == 404
+    html = ann.get(reverse("annotate", args=["covid", decided.note.pk])).content.decode()
     assert 'id="outcome" href="" hidden>' in html
     finish(decided)
-    assert client.get(page(decided)).status_code == 200
+    assert ann.get(page(decided)).status_code == 200
     assert sign_in(decided.rev).get(page(decided)).status_code == 404, "this person has no annotations"
     Project.objects.filter(pk=decided.project.pk).update(show_outcome=False)
-    assert client.get(page(decided)).status_code == 403
-    assert "outcome/" not in client.get("/projects/covid/notes/").content.decode()
+    assert ann.get(page(decided)).status_code == 403
+    assert "outcome/" not in ann.get("/projects/covid/notes/").content.decode()
     Project.objects.filter(pk=decided.project.pk).update(show_outcome=True)
     AnnotationSet.objects.filter(author__name="ann").update(state="draft")
-    assert client.get(page(decided)).status_code == 404, "the note is reopened"
+    assert ann.get(page(decided)).status_code == 404, "the note is reopened"
 
 
-def test_the_outcome_of_each_span(decided, sign_in):
+def test_the_outcome_of_each_span(decided, ann):
     finish(decided)
-    client = sign_in(decided.ann)
-    response = client.get(page(decided))
+    response = ann.get(page(decided))
     html = check_page(response)
     lines = response.context["lines"]
     assert [(line["fate"], line["text"], str(line["how"])) for line in lines] == [
@@ -76,8 +74,8 @@ def test_the_outcome_of_each_span(decided, sign_in):
     assert [count for _, _, count in response.context["counts"]] == [2, 1, 1, 1]
     assert "ben" not in html and "rev" not in html.replace("prev", "").replace("deidreview", ""), "names nobody else"
     assert Event.objects.get(verb=NOTE_READ, actor=decided.ann).data == {"what": "outcome"}
-    assert f'href="{page(decided)}"' in client.get("/projects/covid/notes/").content.decode()
-    annotation_set = client.get(reverse("annotate", args=["covid", decided.note.pk])).content.decode()
+    assert f'href="{page(decided)}"' in ann.get("/projects/covid/notes/").content.decode()
+    annotation_set = ann.get(reverse("annotate", args=["covid", decided.note.pk])).content.decode()
     assert f'id="outcome" href="{page(decided)}">' in annotation_set
 
 

@@ -58,8 +58,7 @@ def test_offsets_are_code_points_of_the_original_text(world, sign_in):
     assert note.length == len(text)
 
 
-def test_options(world, sign_in):
-    ann = sign_in(world.ann)
+def test_options(world, ann):
     assert len(notes(look(ann, "ross"))) == 2
     assert notes(look(ann, "ross", word="on")) == notes(look(ann, "ROSSI", case="on")) == {}
     assert "No matches" in check_page(look(ann, "ROSSI", case="on", word="on"))
@@ -88,18 +87,16 @@ def test_only_unmarked_text(world, sign_in):
     assert "caso-001" not in starts(ann, where="unlabeled", annotation_set="gold")
 
 
-def test_invalid_searches(world, sign_in):
-    client = sign_in(world.ann)
+def test_invalid_searches(world, ann):
     for body in (
         {}, {"text": "  "}, {"text": "x" * 201}, {"text": "x", "where": "nowhere"}, {"text": "x", "where": "label"},
         {"text": "x", "where": "label", "label": 10**30},
     ):  # fmt: skip
-        assert client.post(SEARCH, body).status_code == 422, body
+        assert ann.post(SEARCH, body).status_code == 422, body
     assert not Search.objects.exists()
 
 
-def test_a_search_is_deleted_after_a_day(world, sign_in):
-    ann = sign_in(world.ann)
+def test_a_search_is_deleted_after_a_day(world, ann):
     url = ann.post(SEARCH, {"text": "Rossi"}).url
     assert "Rossi" in check_page(ann.get(SEARCH))
     Search.objects.update(created_at=timezone.now() - timedelta(hours=25))
@@ -111,9 +108,8 @@ def test_a_search_is_deleted_after_a_day(world, sign_in):
     assert purge_searches() == 1
 
 
-def test_pages_by_note(world, sign_in, monkeypatch):
+def test_pages_by_note(world, ann, monkeypatch):
     monkeypatch.setattr(searching, "NOTES", 1)
-    ann = sign_in(world.ann)
     answer = look(ann)
     url = answer.request["PATH_INFO"]
     second = ann.get(f"{url}?after={answer.context['page'].next}")
@@ -123,9 +119,8 @@ def test_pages_by_note(world, sign_in, monkeypatch):
     assert ann.get(f"{url}?after=x").status_code == 200
 
 
-def test_a_large_project_answers_in_steps(world, sign_in, monkeypatch):
+def test_a_large_project_answers_in_steps(world, ann, monkeypatch):
     monkeypatch.setattr(searching, "CHARACTERS", 10)
-    ann = sign_in(world.ann)
     answer = look(ann, "Zanetti")
     assert "1 note searched" in check_page(answer)
     url = answer.request["PATH_INFO"]
@@ -171,12 +166,11 @@ def test_the_api_finds_what_the_person_may_open(searched):
     assert not any("ossi" in json.dumps(event.data) or "jose" in json.dumps(event.data) for event in events)
 
 
-def test_a_page_reads_few_notes_more_than_it_shows(world, sign_in, monkeypatch):
+def test_a_page_reads_few_notes_more_than_it_shows(world, ann, monkeypatch):
     for number in range(30):
         make.make_note(world.project, f"Rossi {number}", f"more-{number:02}", annotators=[world.ann])
     monkeypatch.setattr(searching, "BATCH", 2)
     monkeypatch.setattr(searching, "NOTES", 3)
-    ann = sign_in(world.ann)
     url = ann.post(SEARCH, {"text": "Rossi"}).url
     with CaptureQueriesContext(connection) as queries:
         page = ann.get(url).context["page"]

@@ -18,11 +18,10 @@ COVID, ADD = "/projects/covid/", reverse("project_new")
 # ── The list ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_list_shows_each_person_their_own_projects_and_work(world, mia, sign_in):
+def test_the_list_shows_each_person_their_own_projects_and_work(world, mia, ann, sign_in):
     Assignment.objects.filter(user=world.ann, document=world.note).update(state=AssignmentState.DONE)
     make.make_set(world.note, make.make_author(world.project, kind="gold", name="gold"), submitted=True)
     assert "1 of 2 notes" in check_page(mia.get("/"))
-    ann = sign_in(world.ann)
     html = check_page(ann.get("/"))
     assert "Covid ward" in html and "Other ward" not in html
     assert "1 done, 1 to do" in html and reverse("next_note", args=["covid"]) in html

@@ -175,8 +175,7 @@ def test_next_starts_over_and_ends_on_a_final_page(suggested, sign_in):
     assert "Reviewed" in check_page(client.get(first_url))
 
 
-def test_queries_don_t_grow(suggested, sign_in, decide, django_assert_max_num_queries):
-    client = sign_in(suggested.rev)
+def test_queries_don_t_grow(suggested, rev, decide, django_assert_max_num_queries):
     decide("accept")
     gold = Author.objects.get(kind="gold")
     annotation_set = suggested.name.annotation_set
@@ -188,4 +187,4 @@ def test_queries_don_t_grow(suggested, sign_in, decide, django_assert_max_num_qu
     with django_assert_max_num_queries(34):
         decide("accept", seen=["rejected"])
     with django_assert_max_num_queries(32):
-        client.get(url(suggested, "review"))
+        rev.get(url(suggested, "review"))

@@ -65,16 +65,15 @@ MALFORMED = {
 }
 
 
-def test_malformed_bodies(suggested, sign_in):
+def test_malformed_bodies(suggested, rev):
     """The answer includes the current state."""
-    client = sign_in(suggested.rev)
     for field, data in [(field, data) for field, several in MALFORMED.items() for data in several]:
-        answer = send(client, url(suggested, "review_decide"), body(suggested) | data)
+        answer = send(rev, url(suggested, "review_decide"), body(suggested) | data)
         assert (answer.status, answer.json["error"], answer.json["open"]) == (400, "malformed", 2), data
         assert f"“{field}”" in answer.json["message"]
     for field, value in (("with_gold", "yes"), ("with_gold", None), ("with_doubtful", "yes")):
         asked = {"person": suggested.rev.pk, "stage": "first", field: value}
-        answer = send(client, url(suggested, "review_finish"), asked)
+        answer = send(rev, url(suggested, "review_finish"), asked)
         assert (answer.status, answer.json["error"], answer.json["open"]) == (400, "malformed", 2)
     assert not Event.objects.filter(verb=REVIEW_DECIDED).exists()
 
@@ -96,10 +95,9 @@ def errors_of(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
     ]  # fmt: skip
 
 
-def test_every_error_gives_a_reason_and_the_current_state(suggested, sign_in):
-    client = sign_in(suggested.rev)
+def test_every_error_gives_a_reason_and_the_current_state(suggested, rev):
     for changes, code in errors_of(suggested):
-        answer = send(client, url(suggested, "review_decide"), body(suggested) | changes)
+        answer = send(rev, url(suggested, "review_decide"), body(suggested) | changes)
         assert (answer.status, answer.json["error"], answer.json["open"]) == (409, code, 2), changes
         assert "Mario" not in answer.json["message"]
     assert not Event.objects.filter(verb__in=[REVIEW_DECIDED, REVIEW_UNDONE]).exists()
@@ -115,22 +113,21 @@ def test_gold_that_was_replaced_leaves_the_suggestion_open_again(suggested, deci
     assert Span.objects.filter(annotation_set__author__kind="gold").count() == 1
 
 
-def test_finishing_and_reopening(suggested, sign_in, decide):
-    client = sign_in(suggested.rev)
+def test_finishing_and_reopening(suggested, rev, decide):
     finish, person = url(suggested, "review_finish"), {"person": suggested.rev.pk}
-    refused = send(client, finish, person)
+    refused = send(rev, finish, person)
     assert (refused.status, refused.json["error"], refused.json["open"]) == (409, "open", 2)
     decide("accept")
-    page = client.post(finish, follow=True)  # as a form, without the script
+    page = rev.post(finish, follow=True)  # as a form, without the script
     assert "1 suggestion is still open" in check_page(page)
     decide("reject", suggestion=suggested.place.pk)
-    answer = send(client, finish, person)
+    answer = send(rev, finish, person)
     assert answer.json == {"next": f"{url(suggested, 'review_next')}?after={suggested.note.pk}"}
-    assert client.post(finish).url.startswith(url(suggested, "review_next"))
+    assert rev.post(finish).url.startswith(url(suggested, "review_next"))
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
     late = decide("accept", suggestion=suggested.place.pk)
     assert (late.status, late.json["error"], late.json["finished"]) == (409, "finished", True)
-    assert client.post(url(suggested, "review_reopen")).url == url(suggested, "review")
+    assert rev.post(url(suggested, "review_reopen")).url == url(suggested, "review")
     assert decide("accept", suggestion=suggested.place.pk, seen=["rejected"]).status == 200
     verbs = Event.objects.filter(verb__startswith="review.").exclude(verb=REVIEW_DECIDED).values_list("verb", flat=True)
     assert [str(verb) for verb in verbs] == [str(REVIEW_FINISHED), str(REVIEW_REOPENED)]

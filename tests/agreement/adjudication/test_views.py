@@ -253,8 +253,7 @@ def pages(told):
     }
 
 
-def test_no_act_takes_one_annotators_spans(told, sign_in):
-    client = sign_in(told.rev)
+def test_no_act_takes_one_annotators_spans(told, rev):
     acts = {
         "job_start_export": {"set": "annotator:ben", "format": "brat"},
         "job_start_score": {"version": "0", "author": str(told.author.pk)},
@@ -263,16 +262,16 @@ def test_no_act_takes_one_annotators_spans(told, sign_in):
     before = set(Job.objects.values_list("pk", flat=True))
     for name, data in acts.items():
         # A score is refused with the message for an unknown author.
-        assert client.post(reverse(name, args=["covid"]), data).status_code in (302, 403), name
+        assert rev.post(reverse(name, args=["covid"]), data).status_code in (302, 403), name
     assert set(Job.objects.values_list("pk", flat=True)) == before
     # The error message names no annotator among the choices.
     wrong = {"set": "run:nobody", "format": "brat"}
-    refused = client.post(reverse("job_start_export", args=["covid"]), wrong, follow=True).content.decode()
+    refused = rev.post(reverse("job_start_export", args=["covid"]), wrong, follow=True).content.decode()
     assert "no such annotation sets" in refused and not NAMES.search(refused)
-    compared = client.get(reverse("runs_compare", args=["covid"]), {"a": ["999998", "999999"]}).content.decode()
+    compared = rev.get(reverse("runs_compare", args=["covid"]), {"a": ["999998", "999999"]}).content.decode()
     assert "author has no annotations" in compared and not NAMES.search(compared)
     data = {"set": str(told.annotation_set.pk), "version": "0", "replace": "1"}
-    assert client.post(reverse("note_gold", args=["covid", told.note.pk]), data).status_code == 404
+    assert rev.post(reverse("note_gold", args=["covid", told.note.pk]), data).status_code == 404
 
 
 def test_a_comment_of_an_adjudicator_is_tied_to_no_annotator(told, sign_in):
