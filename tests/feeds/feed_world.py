@@ -116,7 +116,3 @@ def states(feed: Feed) -> dict[str, int]:
     for state in FeedNote.objects.filter(feed=feed).values_list("state", flat=True):
         counted[state] = counted.get(state, 0) + 1
     return counted
-
-
-def projects_author(project: Project, name: str) -> Author:
-    return Author.objects.get(project=project, name=name)

@@ -9,11 +9,22 @@ from django.test.utils import CaptureQueriesContext
 
 from annotations.core.services import PATIENT_ERASED
 from annotations.core.suggestions import add_strings, tally_of
-from annotations.models import BulkAct, Document, Event, GoldVersion, Import, ImportState, Span, SuggestedString
+from annotations.models import (
+    BulkAct,
+    Document,
+    Event,
+    GoldVersion,
+    Import,
+    ImportState,
+    NoteMetadata,
+    Span,
+    SuggestedString,
+)
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.programs import Program
 
 PAGE = "/projects/covid/patients/"
 ID = "MRN-778812"
@@ -143,3 +154,52 @@ def test_erasing_takes_the_same_number_of_queries_however_much_there_is(world):
         samples = SuggestedString.objects.filter(author=run).values_list("sample", flat=True)
         assert set(samples) == set(Span.objects.filter(annotation_set__document=kept).values_list("pk", flat=True))
     assert counts[1] == counts[2]
+
+
+# Patient ids and erasures through the API.
+
+
+PATIENTS = "/projects/covid/patients"
+
+
+@pytest.fixture
+def program(world) -> Program:
+    make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
+    return Program(world.mia)
+
+
+def wrong(answer) -> set[str]:
+    assert answer.status_code == 422
+    return {error["field"] for error in answer.json()["errors"]}
+
+
+def test_a_patient_from_the_id_to_the_erasure(program):
+    rows = [
+        {"name": "caso-001", "patient_id": ID}, {"name": "caso-002", "site": "Ward"},
+        {"name": "gone", "patient_id": "1"}
+    ]  # fmt: skip
+    set_ = program.post(f"{PATIENTS}/ids", {"rows": rows})
+    assert set_.json() == {"patients": 1, "metadata": 1, "unknown": ["gone"]}
+    assert NoteMetadata.objects.get().site == "Ward"
+    assert program.get(PATIENTS).json() == {"notes": 2, "with_id": 1, "backups": []}
+
+    copy = make.make_note(make.make_project("copy"), Document.objects.get(name="caso-001").text, "another name")
+    counts = {"notes": 1, "annotation_sets": 1, "copies": 1}
+    preview = program.post(f"{PATIENTS}/preview", {"patient_id": ID}).json()
+    assert counts.items() <= preview.items()
+    assert {"what": "Project name", "count": 1, "url": "/projects/covid/settings/"} in preview["texts"]
+    assert Document.objects.exclude(pk=copy.pk).count() == 2
+    assert wrong(program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": "MRN"})) == {"again"}
+    erased = program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": ID}, idempotency_key="1")
+    assert counts.items() <= erased.json().items()
+    assert Document.objects.exclude(pk=copy.pk).get().name == "caso-002"
+    again = program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": ID}, idempotency_key="1")
+    # The answer names notes with comments, so it is not stored.
+    assert (again.status_code, again.json()["code"]) == (409, "erased")
+
+
+def test_what_is_wrong_with_an_id(program):
+    assert wrong(program.post(f"{PATIENTS}/preview", {"patient_id": ID})) == {"patient_id"}
+    assert wrong(program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": ID})) == {"patient_id"}
+    twice = [{"name": "caso-001", "patient_id": "1"}, {"name": "caso-001", "patient_id": "2"}]
+    assert wrong(program.post(f"{PATIENTS}/ids", {"rows": twice})) == {"rows.1.name"}

@@ -1,5 +1,5 @@
 """What the tests of this feature share with others."""
 
-from tests.refining.judging.world import client
+from tests.refining.judging.world import client, project
 
-__all__ = ["client"]
+__all__ = ["client", "project"]

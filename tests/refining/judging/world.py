@@ -60,6 +60,12 @@ def asked(client, **options):
 
 
 @pytest.fixture
+def project(request):
+    """The project with one note, or as many as a test asks for."""
+    return judged_project(getattr(request, "param", 1))
+
+
+@pytest.fixture
 def client(project, client):
     client.force_login(make.make_member(project, "manager", "mia"))
     return client
