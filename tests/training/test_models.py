@@ -30,11 +30,10 @@ from models_runtime.training.services import trained as service
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.formats.files.test_zips import archive as of_so_many
-from tests.runs.conftest import fields_of
 from tests.training.conftest import content_of, page
 from tests.worlds.checks import check_page
 from tests.worlds.commands import printed, told
-from tests.worlds.programs import Program
+from tests.worlds.programs import Program, fields_of
 from tests.zips import unzipped, zipped
 
 MODELS = "/projects/ward/models"
