@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 from django.test import override_settings
 
-from annotations.models import AnnotationSet, Author, Document, Project
+from annotations.models import AnnotationSet, Document
 from annotations.projects.services.projects import create_project
 from annotations.review.services.finishing import finish_review
 from models_runtime.feeds.rules import folders
