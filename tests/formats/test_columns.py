@@ -1,9 +1,9 @@
-"""CoNLL without offsets: conll2003, iob1 and bioes."""
+"""CoNLL: without offsets as conll2003, iob1 and bioes, and with offsets."""
 
 import pytest
 
-from annotations.formats import FORMATS, detected
-from annotations.formats.base import LoadedFiles
+from annotations.formats import FORMATS, detected, writer
+from annotations.formats.base import Format, LoadedFiles
 from annotations.formats.token_tags import PLACED, REBUILT
 from annotations.text.spans import Span
 from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
@@ -14,6 +14,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 WRITTEN = [
+    ("conll", "Dr\t0\t2\tO\n.\t2\t3\tO\nNeri\t4\t8\tB-NAME\n\nVia\t10\t13\tB-ID-1\n1\t14\t15\tI-ID-1\n\n"),
     ("conll2003", "Dr -X- O O\n. -X- O O\nNeri -X- O B-NAME\n\nVia -X- O B-ID-1\n1 -X- O I-ID-1\n\n"),
     ("iob1", "Dr O\n. O\nNeri I-NAME\n\nVia I-ID-1\n1 I-ID-1\n\n"),
     ("bioes", "Dr O\n. O\nNeri S-NAME\n\nVia B-ID-1\n1 E-ID-1\n\n"),
@@ -23,7 +24,8 @@ WRITTEN = [
 @pytest.mark.parametrize(("kind", "rows"), WRITTEN)
 def test_writing(kind: str, rows: str) -> None:
     files, losses = write_one(kind, TEXT, [Span(4, 8, "NAME"), Span(10, 15, "ID-1")], name="sub/a")
-    assert losses == [] and files["sub/a.conll"].decode() == f"-DOCSTART- -X- O O\n\n{rows}"
+    head = "# columns: token start end tag; note: sub/a\n" if kind == "conll" else "-DOCSTART- -X- O O\n\n"
+    assert losses == [] and files["sub/a.conll"].decode() == head + rows
     assert files["sub/a.txt"] == TEXT.encode() and detected(files, LoadedFiles(files.__getitem__)) == kind
 
 
@@ -197,3 +199,84 @@ def test_labels_are_counted_as_written(kind: str) -> None:
     (group,), _ = FORMATS[kind].group(files)
     counts = list(FORMATS[kind].used_labels(group, LoadedFiles(files.__getitem__)))
     assert counts == [{"PER": 2, "LOC": 2}, {"PER": 1}]
+
+
+# With offsets.
+
+
+CONLL = FORMATS["conll"]
+
+
+def with_offsets(*given_rows: str) -> dict[str, bytes | str]:
+    return {"a.txt": TEXT, "a.conll": "# columns: token start end tag\n" + "\n".join(given_rows) + "\n"}
+
+
+def test_lenient_reading() -> None:
+    given_rows = ["Dr\t0\t2\tO\r", "", "# a comment", "Neri\t4\t8\tI-name\r", "", "", "Via\t10\t13\tI-NAME"]
+    # Empty rows don't end a span, which may contain line breaks.
+    assert read_one("conll", with_offsets(*given_rows)).spans == [Span(4, 13, "NAME")]
+    files, _ = write_one("conll", "# 1", [Span(0, 3, "NAME")])
+    assert read_one("conll", files).spans == [Span(0, 3, "NAME")]
+
+
+INVALID_OFFSETS = [
+    ("Neri\t4\t8\tNAME", "tag"), ("Neri\t4\t8\tS-NAME", "tag"), ("Neri\t4\t8\tB-", "tag"),
+    ("Neri\t4\t8\tB-PERSON", "label"), ("Nero\t4\t8\tO", "quote"), ("Neri\t8\t4\tO", "empty"),
+    ("Neri\t4\t99\tO", "outside"), ("Dr\t0\t2\tO", "order"), ("Neri 4 8 O", "line"), ("Neri\t4\t8", "line"),
+    ("Neri\t4\t8\tO\tO", "line"), ("Neri\tfour\t8\tO", "line"), ("Neri\t-4\t8\tO", "line"),
+    ("Neri\t4\t\u0668\tO", "line"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "code"), INVALID_OFFSETS)
+def test_invalid_rows_with_offsets(row: str, code: str) -> None:
+    problems = refused("conll", with_offsets("Dr\t0\t2\tO", row))
+    assert ([problem.file for problem in problems], said(problems)) == (["a.conll"], [(3, code)])
+    assert "Ner" not in str(problems[0])
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    problems = refused("conll", with_offsets("Dr\t0\t3\tX", "junk", "Neri\t4\t8\tB-Q"))
+    assert said(problems) == [(2, "quote"), (2, "tag"), (3, "line"), (4, "label")]
+
+
+def test_grouping() -> None:
+    groups, problems = CONLL.group(["x/a.txt", "x/a.conll", "x/b.txt"])
+    assert problems == [] and [(group.name, group.bundle) for group in groups] == [("x/a", ()), ("x/b", ())]
+    groups, _ = CONLL.group(["x/a.txt", "x/a.conll", "x/b.txt", "x/all.conll", "y.conll"])
+    found = [(group.name, group.bundle, dict(group.texts)) for group in groups]
+    assert found == [("x/a", (), {}), ("x/all", ("x/all.conll", "y.conll"), {"x/b": "x/b.txt"})]
+
+
+WITH_OFFSETS = "-DOCSTART-\ta\n\nAnna\t0\t4\tB-NAME\n\n-DOCSTART-\tsub/b\n\nBo\t0\t2\tO\n"
+
+
+def test_notes_in_one_file_are_read_separately() -> None:
+    files = {"all.conll": WITH_OFFSETS, "a.txt": "Anna", "sub/b.txt": "Bo", "c.txt": "loose"}
+    seen = [(note.name, note.text, note.spans) for note in parsed("conll", files)]
+    assert seen == [("a", "Anna", [Span(0, 4, "NAME")]), ("sub/b", "Bo", []), ("c", "loose", None)]
+    assert outcomes("conll", files | {"all.conll": WITH_OFFSETS.replace("Bo\t", "Be\t")}) == ["a", [(7, "quote")], "c"]
+    for other, line, code in (("sub/b", 5, "no text"), ("../b", None, "name"), ("a", 5, "same name")):
+        found = outcomes("conll", {"all.conll": WITH_OFFSETS.replace("sub/b", other), "a.txt": "Anna"})
+        assert found == ["a", [(line, code)]]
+    assert said(refused("conll", {"a.conll": "Anna\t0\t4\tO\n"})) == [(1, "no text")]  # no marks
+    assert said(refused("conll", {"a.txt": "Anna", "a.conll": WITH_OFFSETS})) == [(5, "many notes")]
+
+
+SENTENCES = writer("conll", sentences=True)
+
+
+def blocks(format: Format, text: str, spans: list[Span]) -> list[str]:
+    """The tokens between empty with_offsets, joined by spaces."""
+    files, _ = write_one(format, text, spans)
+    body = files["a.conll"].decode().partition("\n")[2]
+    return [" ".join(row.split("\t")[0] for row in block.split("\n")) for block in body.strip("\n").split("\n\n")]
+
+
+def test_an_empty_row_ends_a_sentence_on_request() -> None:
+    text = "Anna came. She left!\nDr. Neri called.\n"
+    assert blocks(CONLL, text, []) == ["Anna came . She left !", "Dr . Neri called ."]
+    assert blocks(SENTENCES, text, []) == ["Anna came .", "She left !", "Dr . Neri called ."]
+    text = "Via Roma 1. Milano\nItaly. She left."  # none inside a span
+    assert blocks(SENTENCES, text, [Span(0, 24, "ID-1")]) == ["Via Roma 1 . Milano Italy .", "She left ."]
+    assert blocks(SENTENCES, "Anna.\n\x1c", []) == ["Anna .", "\x1c"]  # signs that belong to no sentence

@@ -3,6 +3,7 @@
 import json
 
 from tests.backends.llm.scripted import note_of, offered
+from tests.refining.conftest import WRONG
 
 
 def shown(body):
@@ -12,6 +13,16 @@ def shown(body):
 
 def answer(action, text="", label="", reason="as told"):
     return json.dumps({"answer": action, "text": text, "type": label, "reason": reason}, ensure_ascii=False)
+
+
+def honest(body):
+    """Remove what is wrong, widen ages, and keep the rest."""
+    one = shown(body)
+    if one["annotated"] in WRONG:
+        return answer("remove", reason="No identifier.")
+    if one["type"] == "AGE":
+        return answer("update", one["annotated"] + " anni", "AGE", "With its unit.")
+    return answer("correct")
 
 
 def asked(settings, script, **more):

@@ -16,18 +16,8 @@ from tests import factories as make
 from tests.backends.llm.scripted import Reply
 from tests.backends.refining.test_agent import answer as acting
 from tests.backends.refining.test_agent import begin_of, unfenced
-from tests.refining.asking import answer, asked, shown
+from tests.refining.asking import answer, asked, honest, shown
 from tests.refining.conftest import NOTES, PER_NOTE, WRONG, refine, spans_of
-
-
-def honest(body):
-    """Remove what is wrong, widen ages, and keep the rest."""
-    one = shown(body)
-    if one["annotated"] in WRONG:
-        return answer("remove", reason="No identifier.")
-    if one["type"] == "AGE":
-        return answer("update", one["annotated"] + " anni", "AGE", "With its unit.")
-    return answer("correct")
 
 
 def singly(**options):

@@ -20,7 +20,7 @@ from tests import factories as make
 from tests.backends.llm.scripted import offered
 from tests.backends.refining.test_agent import answer as acting
 from tests.backends.refining.test_agent import begin_of
-from tests.refining.asking import answer, shown
+from tests.refining.asking import answer, honest, shown
 from tests.refining.conftest import NOTES, PER_NOTE, WRONG, annotated, note_of
 from tests.waiting import HANGS, wait_for
 from tests.worlds.killing import DECIDED, STORED_AGENT, STORED_SINGLE, VARIABLE, Kills
@@ -47,13 +47,10 @@ class Single:
     @staticmethod
     def answer(body):
         one = shown(body)
-        if one["annotated"] in WRONG:
-            return answer("remove", reason="No identifier.")
-        if one["type"] == "AGE":
-            return answer("update", one["annotated"] + " anni", "AGE", "With its unit.")
         if one["type"] == "CITY":
             return "no JSON"
-        return answer("update", "Napoli", "CITY") if one["type"] == "DATE" else answer("correct")
+        is_day = one["type"] == "DATE" and one["annotated"] not in WRONG
+        return answer("update", "Napoli", "CITY") if is_day else honest(body)
 
 
 class Agent:

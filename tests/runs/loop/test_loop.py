@@ -15,23 +15,14 @@ from annotations.review.services.log import Act, effort_of
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.loop import loop_of, rounds
 from tests.factories import make_member, make_note, make_project
+from tests.training.conftest import page
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.reviewing import review
 
 
-def page(name, *arguments):
-    return reverse(name, args=["ward", *arguments])
-
-
 def by_command():
     return answered("loop", "ward")
-
-
-@pytest.fixture
-def client(world, client):
-    client.force_login(world.manager)
-    return client
 
 
 def held_out(version):
@@ -47,33 +38,33 @@ def accept_all(run, user):
         finish_review(document=annotation_set.document, author=run.author, user=user)
 
 
-def train_and_run(client, world, number):
+def train_and_run(manager, world, number):
     form = {"gold": number, "algorithm": "ap", "token": f"t{number}"}
-    model = TrainedModel.objects.get(pk=client.post(page("model_train"), form).url.strip("/").split("/")[-1])
+    model = TrainedModel.objects.get(pk=manager.post(page("model_train"), form).url.strip("/").split("/")[-1])
     work(model.job_id)
     assert loop_of(world.project).next == ("run" if loop_of(world.project).left else None)
     form = {"backend": f"model:{model.pk}", "left": "1", "token": f"r{number}"}
-    assert len({client.post(page("run_start"), form).url for _ in range(2)}) == 1
+    assert len({manager.post(page("run_start"), form).url for _ in range(2)}) == 1
     run = Run.objects.get(model=model)
     work(run.job_id)
     return run
 
 
-def test_round_by_round_from_the_page(world, client):
-    shown = check_page(client.get(page("loop")))
+def test_round_by_round_from_the_page(world, manager):
+    shown = check_page(manager.get(page("loop")))
     assert "Hold notes out" in shown and 'name="share"' in shown
     for _ in range(2):
-        assert client.post(page("loop_freeze"), {"share": "20"}).url == page("loop")
+        assert manager.post(page("loop_freeze"), {"share": "20"}).url == page("loop")
     first = GoldVersion.objects.get()
     assert len(held_out(first)) == 4 and loop_of(world.project).next == "train"
     for spans, enough in ((0, False), (1, True), (first.span_count, True)):
         GoldVersion.objects.update(span_count=spans)
         assert loop_of(world.project).can["train"] is enough
-    assert "Train a model" in check_page(client.get(page("loop")))
-    run = train_and_run(client, world, 1)
+    assert "Train a model" in check_page(manager.get(page("loop")))
+    run = train_and_run(manager, world, 1)
     assert run.items.count() == 2, "only what is not gold was read"
     assert rounds(world.project)[-1].more == 0
-    shown = check_page(client.get(page("loop")))
+    shown = check_page(manager.get(page("loop")))
     assert page("review_next", run.author_id) in shown and "no note finished" in shown
     accept_all(run, world.reviewer)
 
@@ -84,28 +75,28 @@ def test_round_by_round_from_the_page(world, client):
     assert (one["notes_reviewed"], one["spans_reviewed"], one["acts"]) == (2, spans, spans + 2)
     assert one["acts_per_span"] == (spans + 2) / spans and one["seconds_per_note"] is not None
     make_note(world.project, "Paziente: Eva Sanz.\n", "dopo")
-    assert "Gold has changed since version 1." in check_page(client.get(page("loop")))
-    client.post(page("loop_freeze"), {"share": "50"})
+    assert "Gold has changed since version 1." in check_page(manager.get(page("loop")))
+    manager.post(page("loop_freeze"), {"share": "50"})
     second = GoldVersion.objects.get(number=2)
     assert held_out(second) == held_out(first), "the notes held out stay the same"
-    train_and_run(client, world, 2)
-    shown = check_page(client.get(page("loop")))
+    train_and_run(manager, world, 2)
+    shown = check_page(manager.get(page("loop")))
     assert "The models of 2 rounds were scored on the same 4 notes" in shown and "plot-line" not in shown
     assert [each["comparable"] for each in by_command()["rounds"]] == [True, True]
     # The gold of a held-out note changes, so scores before and after are not comparable.
     withdraw_gold(document=world.project.documents.get(pk=min(held_out(first))), actor=world.manager)
-    client.post(page("loop_freeze"), {})
-    client.post(page("loop_freeze"), {"share": "20"})
-    train_and_run(client, world, 3)
-    assert "plot-line" in check_page(client.get(page("loop"))), "three rounds show a trend"
-    shown = check_page(client.get(page("loop")))
+    manager.post(page("loop_freeze"), {})
+    manager.post(page("loop_freeze"), {"share": "20"})
+    train_and_run(manager, world, 3)
+    assert "plot-line" in check_page(manager.get(page("loop"))), "three rounds show a trend"
+    shown = check_page(manager.get(page("loop")))
     assert shown.count("not comparable (other notes)") == 2
     assert [each["comparable"] for each in by_command()["rounds"]].count(False) == 2
 
 
-def test_an_invalid_share_shows_an_error_beside_its_field(world, client):
+def test_an_invalid_share_shows_an_error_beside_its_field(world, manager):
     for share in ("0", "91", "x", "²", "9" * 5000, ""):
-        answer = client.post(page("loop_freeze"), {"share": share})
+        answer = manager.post(page("loop_freeze"), {"share": share})
         html = check_page(answer)
         assert answer.status_code == 422 and answer.context["form"].errors.keys() == {"share"}
         (why,) = answer.context["form"].errors["share"]
@@ -114,14 +105,14 @@ def test_an_invalid_share_shows_an_error_beside_its_field(world, client):
     assert GoldVersion.objects.count() == 1
 
 
-def test_an_empty_project_says_how_to_begin(client):
+def test_an_empty_project_says_how_to_begin(manager):
     loop, freeze = (reverse(name, args=["empty"]) for name in ("loop", "loop_freeze"))
-    client.force_login(make_member(make_project("empty"), "manager"))
-    shown = check_page(client.get(loop))
+    manager.force_login(make_member(make_project("empty"), "manager"))
+    shown = check_page(manager.get(loop))
     assert "No gold yet" in shown and reverse("runs", args=["empty"]) in shown
-    client.post(freeze, {"share": "20"})
+    manager.post(freeze, {"share": "20"})
     assert not GoldVersion.objects.filter(project__slug="empty").exists()
-    assert client.post(freeze, {"share": "0"}).status_code == 422
+    assert manager.post(freeze, {"share": "0"}).status_code == 422
 
 
 def test_actions_and_seconds_from_the_log():
