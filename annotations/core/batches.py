@@ -51,6 +51,22 @@ def read_batch(
     return changes, errors
 
 
+def make_changes(
+    data: Mapping[str, Any], read: Callable[[dict[str, Any]], Change], make: Callable[[Change], object]
+) -> tuple[list[Change], list[dict[str, str] | None]]:
+    """Read the changes of a batch, and make each one in their order. A refused one doesn't stop the others.
+
+    Return those that could be read, and the outcome of each. Raises ChangeRefused as `read_batch` does.
+    """
+    changes, errors = read_batch(data, read)
+    for place, change in changes.items():
+        try:
+            make(change)
+        except ServiceError as error:
+            errors[place] = error
+    return list(changes.values()), outcomes(len(data["changes"]), errors)
+
+
 def outcomes(count: int, errors: Mapping[int, ServiceError]) -> list[dict[str, str] | None]:
     """The outcome of each change of a batch: null, or the error's code and message."""
     said = (errors.get(place) for place in range(count))

@@ -108,8 +108,7 @@ def insert_returning(
     returning = f" RETURNING {_key_of(model)}"
     keys: list[int] = []
     with connection.cursor() as cursor:
-        for at in range(0, len(rows), many):
-            held = rows[at : at + many]
+        for held in batched(rows, many):
             values = [value for row in held for value in (*row, *usual)]
             cursor.execute(insert + ", ".join([slots] * len(held)) + returning, values)
             keys += [pk for (pk,) in cursor.fetchall()]
@@ -194,6 +193,13 @@ def in_batches(rows: "models.QuerySet[Any, Any]", size: int, by: str = "pk") -> 
         row = batch[-1]
         last = row[0] if isinstance(row, tuple) else row[by] if isinstance(row, dict) else getattr(row, by)
         left = rows.filter(**{f"{by}__gt": last}).order_by(by)
+
+
+def batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """Yield rows that are read already, or come one by one, in lists of at most `size`."""
+    left = iter(rows)
+    while batch := list(islice(left, size)):
+        yield batch
 
 
 def page_edges(keys: Sequence[Row], *, after: object, before: object, more: bool) -> tuple[Row | None, Row | None]:

@@ -17,6 +17,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext_lazy
 
 from annotations import models
+from annotations.core.bulk import batched
 from annotations.core.hooks import proposed_removals
 
 # Suggestions that are hidden from people for now: planted leaks, until the first reviewer finishes the note.
@@ -93,8 +94,7 @@ _CHANCE = random.SystemRandom()
 def add_notes(author: int, sets: Mapping[int, int]) -> None:
     """Add the rows of these annotation sets (id to the note's id), in the transaction that has stored their spans."""
     pks = list(sets)
-    for at in range(0, len(pks), BATCH):
-        batch = pks[at : at + BATCH]
+    for batch in batched(pks, BATCH):
         found: dict[int, list[tuple[String, float | None]]] = {pk: [] for pk in batch}
         spans = models.Span.objects.filter(annotation_set__in=batch).order_by()
         for pk, key, label, confidence in spans.values_list(

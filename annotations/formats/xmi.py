@@ -32,7 +32,9 @@ _ROOT: Final = f"{_XMI}}}XMI"
 _SOFA, _VIEW = "uima.cas.Sofa", "uima.cas.View"
 _TYPES: Final = "typesystem.xml"
 _LARGEST: Final = 64 * 1024 * 1024
-_PREFIXES: Final = {uima.METADATA: "metadata", uima.SENTENCE: "segmentation", uima.NAMED_ENTITY: "ner"}
+_PREFIXES: Final = {uima.METADATA: "metadata", uima.NAMED_ENTITY: "ner"} | dict.fromkeys(
+    (uima.SENTENCE, uima.TOKEN), "segmentation"
+)
 
 
 def _namespace(layer: str) -> str:
@@ -50,15 +52,25 @@ _HEAD: Final = (
 )
 
 
-def xmi_document(text: str, annotations: list[str], layer: str = uima.NAMED_ENTITY) -> bytes:
-    """The XMI of a text, with the elements of its annotations. Their ids count from 2, and their `sofa` is 1."""
-    members = " ".join(map(str, range(2, 2 + len(annotations))))
+def xmi_document(
+    text: str, annotations: Iterable[tuple[str, int, int, Mapping[str, str]]], layer: str = uima.NAMED_ENTITY
+) -> bytes:
+    """The XMI of a text with annotations as from `uima.written_annotations`; `layer` is that of the entities.
+
+    The ids of the annotations count from 2, and their `sofa` is 1.
+    """
+    parts = []
+    for number, (kind, begin, past, words) in enumerate(annotations, 2):
+        features = "".join(f" {feature}={as_attribute(word)}" for feature, word in words.items())
+        element = f'{_prefix(kind)}:{kind.rpartition(".")[2]} xmi:id="{number}"'
+        parts.append(f'<{element} sofa="1" begin="{begin}" end="{past}"{features}/>')
+    members = " ".join(map(str, range(2, 2 + len(parts))))
     end = (
         f'<cas:Sofa xmi:id="1" sofaNum="1" sofaID="{INITIAL_VIEW}" mimeType="text" sofaString={as_attribute(text)}/>\n'
         f'<cas:View sofa="1" members="{members}"/>\n</xmi:XMI>\n{replaced_characters(text)}'
     )
     head = f'xmlns:{_prefix(layer)}="{_namespace(layer)}" xmi:version="2.0">\n<cas:NULL xmi:id="0"/>\n'
-    return (_HEAD + head + "\n".join([*annotations, end])).encode()
+    return (_HEAD + head + "\n".join([*parts, end])).encode()
 
 
 def read_cas(data: bytes, file: str, types: uima.TypeSystem) -> Cas:
@@ -109,12 +121,7 @@ class XmiFormat(CasFormat):
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         name, text, layer = check_name(note.name), note.text, self.layer.type
         found, losses = uima.entities(note, labels, self.layer)
-        parts = []
-        for number, (kind, start, end, words) in enumerate(uima.written_annotations(note, found, self.layer), 2):
-            features = "".join(f" {feature}={as_attribute(word)}" for feature, word in words.items())
-            element = f'{_prefix(kind)}:{kind.rpartition(".")[2]} xmi:id="{number}"'
-            parts.append(f'<{element} sofa="1" begin="{start}" end="{end}"{features}/>')
-        out = {f"{name}.xmi": xmi_document(text, parts, layer)}
+        out = {f"{name}.xmi": xmi_document(text, uima.written_annotations(note, found, self.layer), layer)}
         attributes = uima.feature_types(found)
         if attributes:
             out[f"{name}.{_TYPES}"] = uima.type_system_xml(uima.written_types(attributes, self.layer))

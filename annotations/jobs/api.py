@@ -2,12 +2,11 @@
 
 import uuid
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from ninja import Field, Query
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
@@ -19,7 +18,6 @@ from annotations.jobs.services.relay import QueueRow, queue_rows
 from annotations.models import Job
 
 router = ProjectRouter(tags=["Jobs"])
-Made = TypeVar("Made")
 
 
 class JobItem(Answer):
@@ -44,18 +42,6 @@ class JobWithResult(JobItem):
     """A job with its result, which depends on the kind of job; only for people who may start such a job."""
 
     result: dict[str, Any] | None = None
-
-
-def started(response: HttpResponse, slug: str, job: Job) -> Status[JobItem]:
-    """Return the answer (202) of a route that started a job, with the address of the job in the header Location."""
-    return located(response, slug, job, JobItem.model_validate(job))
-
-
-def located(response: HttpResponse, slug: str, job: Job | None, answer: Made) -> Status[Made]:
-    """Return the answer (202) of a route that made a row with a job, with the address of the job in Location."""
-    if job is not None:
-        response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
-    return Status(202, answer)
 
 
 Controlled = Annotated[Job, job_to_control]

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations import models
 from annotations.core.authors import gold_sets, origin_of
-from annotations.core.bulk import among
+from annotations.core.bulk import among, batched
 from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
 from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of, state_of_sets
@@ -189,8 +189,8 @@ def _gold_rows(reference: Reference, split: str, language: str) -> QuerySet[Any,
 def characters(compared: ComparedNotes, most: int) -> int:
     """Count the characters of the compared notes, which is the cost of a score; stop beyond `most`."""
     total, notes = 0, compared.notes
-    for at in range(0, len(notes), 1000):
-        rows = models.Document.objects.filter(pk__in=among(notes[at : at + 1000]))
+    for batch in batched(notes, 1000):
+        rows = models.Document.objects.filter(pk__in=among(batch))
         total += rows.aggregate(total=Sum("length"))["total"] or 0
         if total > most:
             break
@@ -219,8 +219,7 @@ def note_pairs(reference: Reference, author: models.Author, compared: ComparedNo
     notes = compared.notes
     kept = models.RewrittenNote.objects.filter(author=author)
     rewrites = author.kind == models.AuthorKind.RUN and kept.exists()
-    for at in range(0, len(notes), BATCH):
-        batch = notes[at : at + BATCH]
+    for batch in batched(notes, BATCH):
         rows = models.Document.objects.filter(pk__in=batch).values_list("pk", "text", "language")
         texts = {pk: (text, language) for pk, text, language in rows}
         sets = {compared.annotation_sets[note]: note for note in batch if note in compared.annotation_sets}

@@ -9,6 +9,7 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import batched
 from annotations.core.services import ServiceError
 from annotations.models import Author, Document, GoldVersion, Project, PublishedDecision, PublishedState
 from annotations.models import Span as SpanRow
@@ -67,8 +68,7 @@ def silver_notes(
 def read_silver(project: Project, author: int, notes: Sequence[int]) -> Iterator[Note]:
     """Yield texts with the author's spans, by ascending id of these notes, in labels of the project."""
     merged = label_words(project).merged
-    for at in range(0, len(notes), BATCH):
-        some = notes[at : at + BATCH]
+    for some in batched(notes, BATCH):
         found: dict[int, list[Span]] = {pk: [] for pk in some}
         rows = SpanRow.objects.filter(annotation_set__author=author, annotation_set__document__in=some)
         columns = ("annotation_set__document", "start", "end", "label__code")

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import batched
 from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
 from annotations.models import AnnotationSet, AuthorKind, Document, GoldVersion, GoldVersionNote, JobState, Project
@@ -221,8 +222,7 @@ def outside_gold(
 def labels_of(run: Run, ids: Sequence[int]) -> Iterator[tuple[int, str, SelfLabeled | None]]:
     """Yield the notes by id with their texts and the run's labels; None without a sure line."""
     merged = label_words(run.project).merged
-    for at in range(0, len(ids), BATCH):
-        some = ids[at : at + BATCH]
+    for some in batched(ids, BATCH):
         sure: dict[int, list[Span]] = defaultdict(list)
         unsure: dict[int, list[Span]] = defaultdict(list)
         rows = SpanRow.objects.filter(annotation_set__author=run.author, annotation_set__document__in=some)

@@ -19,7 +19,7 @@ from annotations.agreement.rules.coefficients import MatchCriterion, in_words
 from annotations.agreement.rules.figures import VERSION
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfPair, OverallFigures, Recall, RoundFigures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Pattern, Setup, table
-from annotations.core.bulk import among, collector_paused
+from annotations.core.bulk import among, batched, collector_paused
 from annotations.core.stored_figures import state_of_sets
 from annotations.core.tokenizers import Tokenizers
 from annotations.formats.files.csv_files import csv_line
@@ -144,8 +144,8 @@ def shared_annotation_sets(
     tokenizers = Tokenizers(tokenizer)
     beginnings = round_beginnings(project)
     labels = dict(Label.objects.filter(label_set__project=project).values_list("pk", "code"))
-    for first in range(0, len(notes), BATCH):
-        yield _batch(project, notes[first : first + BATCH], beginnings, labels, tokenizers)
+    for batch in batched(notes, BATCH):
+        yield _batch(project, batch, beginnings, labels, tokenizers)
 
 
 @collector_paused()

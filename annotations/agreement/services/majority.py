@@ -8,7 +8,7 @@ assigned annotator has not submitted. A job that was stopped continues with the 
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -29,7 +29,7 @@ from annotations.agreement.selectors.desk import LEAST_ANNOTATORS, submitted_in
 from annotations.agreement.services.comparing import annotation_sets_hash, bring_up_to_date
 from annotations.agreement.services.deciding import adjudicated_author, whose
 from annotations.agreement.services.plan import resolution_of, row_for, rows_of
-from annotations.core.bulk import insert_objects
+from annotations.core.bulk import batched, insert_objects
 from annotations.core.services import Fence, Progress, ServiceError, no_fence, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
 from annotations.jobs.runner import Claim
@@ -49,10 +49,6 @@ COUNTS: Final = (
 )
 
 
-def _batches(pks: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (pks[at : at + BATCH] for at in range(0, len(pks), BATCH))
-
-
 def run_majority(
     *, act: models.MajorityAct, progress: Progress = silent, fence: Fence = no_fence
 ) -> events.MajorityCounts:
@@ -62,7 +58,9 @@ def run_majority(
     begun = set(act.notes.values_list("document_id", flat=True))
     todo = [pk for pk in free_notes(project) if pk not in begun]
     # Somebody may begin one of the notes at the same moment. The next attempt leaves it to them.
-    do_batches(act, State.WORKING, len(begun), _batches(todo), partial(decide_batch, act), progress, fence, ATTEMPTS)
+    do_batches(
+        act, State.WORKING, len(begun), batched(todo, BATCH), partial(decide_batch, act), progress, fence, ATTEMPTS
+    )
     act.refresh_from_db()
     left = max(0, act.planned - act.gold - act.tied)
     return _end(act, State.DONE, act.user, left=left)
@@ -77,7 +75,9 @@ def undo_majority(
     """Undo the act in every note whose adjudication and gold are still as the act left them."""
     notes = list(act.notes.order_by("document_id").values_list("pk", flat=True))
     act.refresh_from_db()
-    do_batches(act, State.UNDOING, act.undone, _batches(notes), lambda pks: undo_batch(act, pks, user), progress, fence)
+    do_batches(
+        act, State.UNDOING, act.undone, batched(notes, BATCH), lambda pks: undo_batch(act, pks, user), progress, fence
+    )
     return _end(act, State.UNDONE, user, kept=act.notes.count())
 
 

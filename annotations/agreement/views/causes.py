@@ -11,9 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from annotations.core.answers import json_answers
-from annotations.core.batches import outcomes, read_batch
+from annotations.core.batches import make_changes
 from annotations.core.requests import Request, body_of, error_as_message, is_json
-from annotations.core.services import ServiceError
 from annotations.models import CauseKind
 
 CAUSES = [(kind.value, kind.label) for kind in CauseKind]
@@ -48,17 +47,11 @@ def answer_causes(
         with error_as_message(request):
             change(*read(request.POST))
         return redirect(back)
-    data = body_of(request)
-    wanted, errors = read_batch(data, read)
     chosen: dict[str, Collection[str]] = {}
-    for number, one in wanted.items():
-        try:
-            chosen[one[0]] = change(*one)
-        except ServiceError as error:
-            errors[number] = error
+    _causes, said = make_changes(body_of(request), read, lambda one: chosen.update({one[0]: change(*one)}))
     shared = {"action": action, "causes": CAUSES, "may_tag": True}
     parts = {
         f"causes-{at}": render_to_string("includes/causes.html", shared | {"at": at, "chosen": kinds}, request)
         for at, kinds in chosen.items()
     }
-    return JsonResponse({"outcomes": outcomes(len(data["changes"]), errors), "parts": parts, "counts": {}})
+    return JsonResponse({"outcomes": said, "parts": parts, "counts": {}})

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from django.utils.translation import gettext as _
 from ninja import Field, File, Form, Query, Schema, UploadedFile
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
@@ -221,10 +220,10 @@ def list_imports(request: ApiRequest, access: Access, paging: Query[Paging]) -> 
 @takes_uploads(Can.MANAGE)
 def stage_import_files(
     request: ApiRequest, access: Access, options: Form[FileOptions], files: File[list[UploadedFile]]
-) -> Status[ImportDetail]:
+) -> ImportDetail:
     """Upload files and preview their import. Nothing is imported before it is started."""
     row = staged.same_waiting(stage_files(request, access, options))
-    return Status(201, _detail(access, row.pk))
+    return _detail(access, row.pk)
 
 
 @router.get(ONE, response=ImportDetail)

@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 
 from annotations import models
-from annotations.core.bulk import in_batches
+from annotations.core.bulk import batched, in_batches
 from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
 from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_files import store_file
@@ -198,8 +198,7 @@ def _note_files(
 def _author_notes(wanted: SetChoice) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of an author as (note id, note, "", language)."""
     sets = list(selectors.sets_of(wanted).order_by("document_id").values_list("pk", flat=True))
-    for at in range(0, len(sets), BATCH):
-        batch = sets[at : at + BATCH]
+    for batch in batched(sets, BATCH):
         spans: dict[int, list[DomainSpan]] = {pk: [] for pk in batch}
         rows = (
             models.Span.objects.filter(annotation_set__in=batch)

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Sum
 
-from annotations.core.bulk import among, in_batches
+from annotations.core.bulk import among, batched, in_batches
 from annotations.core.services import Progress, erasures_of, silent, unerased
 from annotations.core.spans import Stored, stored
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
@@ -222,10 +222,10 @@ def _diff(before: GoldVersion, after: GoldVersion) -> GoldChanges:
 
 def _changed(before: GoldVersion, after: GoldVersion, notes: list[int]) -> Iterator[tuple[int, Frozen, Frozen]]:
     """Yield each of these notes whose spans differ, with its spans before and after."""
-    for at in range(0, len(notes), BATCH):
-        rows = GoldVersionNote.objects.filter(document__in=notes[at : at + BATCH]).order_by()
+    for batch in batched(notes, BATCH):
+        rows = GoldVersionNote.objects.filter(document__in=batch).order_by()
         old, new = (dict(rows.filter(version=one).values_list("document_id", "spans")) for one in (before, after))
-        for note in notes[at : at + BATCH]:
+        for note in batch:
             if list(map(hashed, old[note])) != list(map(hashed, new[note])):
                 yield note, old[note], new[note]
 

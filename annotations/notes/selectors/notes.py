@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import IMPORTED, gold_sets, review_drafts
-from annotations.core.bulk import page_edges
+from annotations.core.bulk import batched, page_edges
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
@@ -283,8 +283,7 @@ class _OfPage:
 
     def __call__(self, ids: list[int], *values: int | str) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
-        for at in range(0, len(ids), PAGE):
-            some = ids[at : at + PAGE]
+        for some in batched(ids, PAGE):
             found += self._read.all(*values, *some, *some[-1:] * (PAGE - len(some)))
         return found
 

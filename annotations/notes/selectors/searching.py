@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
-from itertools import chain, islice
+from itertools import chain
 from operator import and_
 from typing import Any, Literal
 from uuid import UUID
@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from annotations import models
 from annotations.core.access import Access, Can, notes_for
+from annotations.core.bulk import batched
 from annotations.text.search import CoveredParts, Sought, around, find, finder, grams
 from annotations.text.spans import Bounds
 
@@ -171,12 +172,12 @@ def _batches(
     index = models.NoteIndex.objects.filter(project=project).order_by("last").values_list("last", "notes", *bits)
     while bits and (part := list(index.filter(last__gt=last)[:at_once])):
         matching = chain.from_iterable(_matching(ids, found) for _, ids, *found in part)
-        while ids := list(islice(matching, BATCH)):
+        for ids in batched(matching, BATCH):
             yield list(notes.filter(pk__in=ids))
         last, at_once = part[-1][0], at_once * 2
     at_once = BATCH
     while rows := list(notes.filter(pk__gt=last)[:at_once]):
-        yield from (rows[at : at + BATCH] for at in range(0, len(rows), BATCH))
+        yield from batched(rows, BATCH)
         last = rows[-1][0]
         if sum(len(text) for _, _, text in rows) < CHARACTERS // 12:
             at_once *= 2

@@ -3,14 +3,13 @@
 import uuid
 from typing import Annotated, Self
 
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Field, File, Form, Schema, UploadedFile
 from ninja.responses import Status
 
-from annotations.core.access import Access, Can, may_create_projects, note_for
+from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import attachment
 from annotations.core.api import routes
 from annotations.core.api.mount import sends
@@ -26,6 +25,7 @@ from annotations.ops.services import erasing
 from annotations.ops.services.archives import staging
 from annotations.ops.services.backup import EarlierBackup, backups_before_erasing
 from annotations.ops.services.deleting import delete_project
+from annotations.projects.api import require_creating_projects
 
 router = routes.ProjectRouter(tags=["Deleting and metadata"])
 
@@ -128,10 +128,7 @@ def stage_archive_import(
     request: routes.ApiRequest, options: Form[ArchiveName], archive: File[UploadedFile]
 ) -> Status[StagedArchive]:
     """Upload an archive into a new, empty project. Its people wait for confirmation."""
-    routes.require_scope(request, routes.Scope.MANAGE)
-    routes.require_any_project(request)
-    if not may_create_projects(request.user):
-        raise PermissionDenied("Only administrators and managers can create projects.")
+    require_creating_projects(request)
     wanted = routes.check(ArchiveForm(options.dict(), request.FILES))
     file = wanted["archive"]
     with routes.named({"archive": "archive", "exists": "slug", "slug": "slug"}):

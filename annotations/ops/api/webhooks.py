@@ -5,7 +5,6 @@ from typing import Annotated, Self
 
 from django.utils.translation import gettext_lazy as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
@@ -90,11 +89,11 @@ def list_webhooks(request: ApiRequest, access: Access, paging: Query[Paging]) ->
 
 @router.post(PATH, Can.MANAGE, response={201: WebhookWithSecret})
 @shows_once("secret", AGAIN)
-def new_webhook(access: Access, body: NewWebhook) -> Status[WebhookWithSecret]:
+def new_webhook(access: Access, body: NewWebhook) -> WebhookWithSecret:
     """Add a webhook. Only this answer has its secret."""
     with named(FIELDS):
         made = webhooks.add_webhook(project=access.project, url=body.url, kinds=body.kinds, actor=access.user)
-    return Status(201, WebhookWithSecret.of(made.webhook, made.secret))
+    return WebhookWithSecret.of(made.webhook, made.secret)
 
 
 @router.get(ONE, Can.MANAGE, response=WebhookItem)

@@ -5,15 +5,15 @@ another one was killed. Only workers and commands load this module, since datask
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.bulk import in_batches
+from annotations.core.bulk import batched, in_batches
 from annotations.core.services import Fence, Progress, ServiceError, erasures_of, keep_labels, unerased
 from annotations.exchange.services.importing import run_import, undo_import
 from annotations.models import (
@@ -98,7 +98,7 @@ class Pairing:
     def _store_published(self, pile: Pile) -> list[str]:
         """Store the published decisions of the pile that the project doesn't have. Return the hashes of all of them."""
         hashes: list[str] = []
-        for batch in _batches(pile.published_texts()):
+        for batch in batched(pile.published_texts(), BATCH):
             rows = [self._published(name, text) for name, text in batch]
             with transaction.atomic():
                 self._fence()
@@ -120,7 +120,7 @@ class Pairing:
 
         What a person settled stays settled.
         """
-        for batch in _batches(iter(hashes)):
+        for batch in batched(hashes, BATCH):
             rows = PublishedDecision.objects.filter(project=self.project, sha256__in=batch)
             rows = rows.exclude(author=self.author).exclude(author=None)
             with transaction.atomic():
@@ -149,7 +149,7 @@ class Pairing:
         for notes in found.values():
             for one in notes:
                 wanted[one.note] += one.fits
-        for batch in _batches(iter(found)):
+        for batch in batched(found, BATCH):
             with transaction.atomic():
                 self._fence()
                 unerased(self.project.pk, self._begun)
@@ -213,7 +213,7 @@ class Pairing:
             project=self.project, author=self.author, state=PublishedState.PAIRED, aligned=None
         ).order_by("pk")
         ids = list(rows.values_list("pk", flat=True))
-        for batch in _batches(iter(ids)):
+        for batch in batched(ids, BATCH):
             loaded = list(rows.filter(pk__in=batch).select_related("document"))
             pairs = {row.pk: aligned(row) for row in loaded}
             with transaction.atomic():
@@ -226,7 +226,7 @@ class Pairing:
     def _result(self, pile: Pile, hashes: Sequence[str]) -> dict[str, Any]:
         """The counts of the pile's decisions."""
         rows: list[dict[str, Any]] = []
-        for batch in _batches(iter(hashes)):
+        for batch in batched(hashes, BATCH):
             own = PublishedDecision.objects.filter(project=self.project, sha256__in=batch)
             rows += [dict(row) for row in own.values("pk", "state", "aligned", "begin")]
         paired = [row for row in rows if row["state"] == PublishedState.PAIRED]
@@ -259,11 +259,6 @@ def _taken(notes: set[int]) -> set[int]:
     fitting = PairCandidate.objects.filter(document__in=notes, fits=True)
     open_ones = fitting.filter(published__state=PublishedState.AMBIGUOUS).values_list("document", flat=True)
     return {*filter(None, paired), *open_ones}
-
-
-def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
-    while batch := list(islice(rows, BATCH)):
-        yield batch
 
 
 def undo_pairing(*, import_id: int, state: str) -> None:

@@ -78,13 +78,18 @@ def list_projects(request: routes.ApiRequest, paging: Query[Paging]) -> PageAnsw
     return paged_rows(request, paging, members, ProjectItem.model_validate)
 
 
-@router.post("/projects", response={201: ProjectItem})
-def new_project(request: routes.ApiRequest, body: NewProject) -> Status[ProjectItem]:
-    """Create a project with a copy of a shipped label set. The person becomes its manager."""
+def require_creating_projects(request: routes.ApiRequest) -> None:
+    """Raise Problem (403) or PermissionDenied unless the token may create projects, and its person, too."""
     routes.require_scope(request, routes.Scope.MANAGE)
     routes.require_any_project(request)
     if not may_create_projects(request.user):
         raise PermissionDenied("Only administrators and managers can create projects.")
+
+
+@router.post("/projects", response={201: ProjectItem})
+def new_project(request: routes.ApiRequest, body: NewProject) -> Status[ProjectItem]:
+    """Create a project with a copy of a shipped label set. The person becomes its manager."""
+    require_creating_projects(request)
     wanted = routes.check(ProjectForm(body.dict(), label_sets=projects.shipped_label_sets()))
     short = "name" if body.slug is None else "slug"
     with routes.named({"name": "name", "slug": short, "exists": short, "label-set": "label_set"}):

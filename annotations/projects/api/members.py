@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 from ninja import Field, Query, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
@@ -100,7 +99,7 @@ def list_members(request: ApiRequest, access: Access, paging: Query[Paging], act
 
 @router.post(PATH, Can.MANAGE, response={201: AddedMember})
 @shows_once("link", LINK_OF_NEW)
-def new_member(request: ApiRequest, access: Access, body: NewMember) -> Status[AddedMember]:
+def new_member(request: ApiRequest, access: Access, body: NewMember) -> AddedMember:
     """Add a member, with an existing or a new account. The same member again changes nothing."""
     wanted = check(AddMemberForm(body.dict()))
     new = wanted["account"] == "new"
@@ -112,7 +111,7 @@ def new_member(request: ApiRequest, access: Access, body: NewMember) -> Status[A
         except ValidationError as error:
             raise invalid(*(("username", reason) for reason in error.messages)) from error
         link = _link(request, access, member) if new else None
-    return Status(201, AddedMember(**_item(access, member).dict(), link=link))
+    return AddedMember(**_item(access, member).dict(), link=link)
 
 
 @router.get(f"{PATH}/{{int:member}}", Can.MANAGE, response=MemberItem)

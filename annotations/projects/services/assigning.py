@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations import models
+from annotations.core.bulk import batched
 from annotations.core.services import ServiceError
 from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED, NotesReleased
 from annotations.projects.services.projects import update_project
@@ -87,8 +88,8 @@ def choose(annotators: Iterable[models.User], wanted: int, loads: dict[int, Load
 def _create(project: models.Project, pairs: Iterable[tuple[int, int]]) -> int:
     """Assign notes to people, given by the ids of both. An assignment that exists is left as it is."""
     rows = [models.Assignment(project_id=project.pk, document_id=note, user_id=user) for note, user in pairs]
-    for at in range(0, len(rows), BATCH):
-        models.Assignment.objects.bulk_create(rows[at : at + BATCH], ignore_conflicts=True)
+    for batch in batched(rows, BATCH):
+        models.Assignment.objects.bulk_create(batch, ignore_conflicts=True)
     return len(rows)
 
 
@@ -108,7 +109,7 @@ def assign_new_member(*, project: models.Project, user: models.User) -> int:
     room = loads_of(project, [user])[user.pk].room
     made = 0
     found = islice(notes.values_list("pk", flat=True).iterator(BATCH), None if room == math.inf else int(room))
-    while batch := list(islice(found, BATCH)):
+    for batch in batched(found, BATCH):
         made += _create(project, ((note, user.pk) for note in batch))
     return made
 

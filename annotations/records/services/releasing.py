@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations import models
 from annotations.core.authors import gold_author_id
-from annotations.core.bulk import among
+from annotations.core.bulk import among, batched
 from annotations.core.services import ServiceError
 from annotations.records.rules.plans import FieldChange, RecordError
 from annotations.records.rules.reader import LEAK
@@ -92,8 +92,8 @@ def released_records(release: models.Release, *, only: Collection[int] | None = 
     reader = RecordReader(release.project, release.policy)
     rows = models.Record.objects.filter(release=release)
     ids = list((rows if only is None else rows.filter(pk__in=among(only))).values_list("pk", flat=True))
-    for at in range(0, len(ids), BATCH):
-        some = rows.filter(pk__in=ids[at : at + BATCH]).select_related("schema", "document").order_by("pk")
+    for batch in batched(ids, BATCH):
+        some = rows.filter(pk__in=batch).select_related("schema", "document").order_by("pk")
         notes = {note.document_id: note for note in models.ReleasedNote.objects.filter(
             release=release, document__in=[one.document_id for one in some])}  # fmt: skip
         for row in some:

@@ -7,7 +7,6 @@ annotations of fields is run:records. So the leak gate, audits, certificates and
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 from typing import Any, Final
 
 from django.db import transaction
@@ -16,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations import models
-from annotations.core.bulk import SpanRow, insert_returning, insert_spans
+from annotations.core.bulk import SpanRow, batched, insert_returning, insert_spans
 from annotations.core.sealing import project_key
 from annotations.core.services import hold, keep_labels
 from annotations.records.events import RECORDS_STORED
@@ -97,8 +96,8 @@ def take_records(
     that of records which don't say their own. `store_all`: store the records without free text, too, so that they leave
     through a release, and an erasure finds them; none is then ready.
     """
-    reader, rows = RecordReader(project, policy, data_type), iter(records)
-    while batch := list(islice(rows, BATCH)):
+    reader = RecordReader(project, policy, data_type)
+    for batch in batched(records, BATCH):
         yield from _taken(reader, batch, actor, store_all)
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpResponse
 from ninja import Field, File, Form, Query, Schema, UploadedFile
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.mount import sends
@@ -16,7 +15,7 @@ from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_r
 from annotations.core.api.routes import Answer, ApiRequest, Body, Done, ProjectRouter, check, invalid, named, read_as
 from annotations.core.requests import takes_uploads
 from annotations.core.services import ServiceError
-from annotations.jobs.api import JobItem, located
+from annotations.jobs.api import JobItem
 from annotations.models import KnownPerson, KnownUpload, ListedTerm
 from annotations.release.forms.known import ListsFileForm, MasterForm
 from annotations.release.selectors import known as selectors
@@ -59,7 +58,7 @@ class UploadItem(Answer):
 class StagedMaster(Schema):
     """The upload, and the job that reads it. Import or discard the upload after that."""
 
-    upload: int
+    upload: int = Field(validation_alias="upload.pk")
     job: JobItem
 
 
@@ -118,14 +117,13 @@ def read_known(access: Access) -> selectors.MasterState:
 @router.post(f"{PATH}/uploads", Can.MANAGE, response={202: StagedMaster})
 @takes_uploads(Can.MANAGE)
 def upload_master(
-    request: ApiRequest, response: HttpResponse, access: Access, options: Form[FileFormat], file: File[UploadedFile]
-) -> Status[StagedMaster]:
+    request: ApiRequest, access: Access, options: Form[FileFormat], file: File[UploadedFile]
+) -> known.StagedUpload:
     """Upload a patient master, CSV or FHIR. A job reads it; nothing of the master changes before it is imported."""
     wanted = check(MasterForm(options.dict(), request.FILES))
-    upload, job = known.stage_master(
+    return known.stage_master(
         project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
     )
-    return located(response, access.slug, job, StagedMaster(upload=upload.pk, job=JobItem.model_validate(job)))
 
 
 @router.get(f"{PATH}/uploads", Can.MANAGE, response=list[UploadItem])

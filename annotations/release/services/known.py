@@ -5,7 +5,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -52,7 +52,14 @@ class MasterImportCounts(events.MasterImported):
     notes_without_row: int
 
 
-def stage_master(*, project: Project, content: bytes, format: str, actor: User) -> tuple[KnownUpload, Job]:
+class StagedUpload(NamedTuple):
+    """An upload of a patient master, and the job that reads it."""
+
+    upload: KnownUpload
+    job: Job
+
+
+def stage_master(*, project: Project, content: bytes, format: str, actor: User) -> StagedUpload:
     """Store a file encrypted and start the job that reads it. The same file of the same person is stored once.
 
     Nothing of the master changes before `import_upload`.
@@ -73,7 +80,7 @@ def stage_master(*, project: Project, content: bytes, format: str, actor: User) 
             )
             events.MASTER_STAGED.record(actor=actor, project_id=project.pk, data={})
         job = once(JOB, project, {"upload": upload.pk}, actor, str(upload.pk))
-    return upload, job
+    return StagedUpload(upload, job)
 
 
 def staged_content(upload: KnownUpload) -> bytes:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 
 from annotations import models
-from annotations.core.bulk import collector_paused
+from annotations.core.bulk import batched, collector_paused
 from annotations.core.sealing import project_key
 from annotations.core.services import erasures_of, unerased
 from annotations.release.rules.certificates import released_files
@@ -54,8 +54,8 @@ def surrogate_measures(release: models.Release) -> dict[str, Any]:
     kinds = {code: rule.kind for code, rule in policy.rules.items()}
 
     def replaced() -> Iterator[ReplacedMention]:
-        for at in range(0, len(ids), AT_ONCE):
-            notes = list(rows.filter(pk__in=ids[at : at + AT_ONCE]).values_list(*COLUMNS))
+        for batch in batched(ids, AT_ONCE):
+            notes = list(rows.filter(pk__in=batch).values_list(*COLUMNS))
             entities = entities_in(release.project, key, [note[0] for note in notes], known)
             for document, text, language, new_text, pieces in notes:
                 for start, end, new_start, new_end, label, action in pieces:

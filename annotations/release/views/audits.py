@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from annotations.core import requests
 from annotations.core.access import Access, Can
 from annotations.core.answers import fresh_token, json_answers
-from annotations.core.batches import outcomes, read_batch
+from annotations.core.batches import make_changes
 from annotations.core.changes import malformed
 from annotations.core.forms import add_error
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
@@ -135,17 +135,12 @@ def audit_mark(request: requests.Request, slug: str, number: int) -> HttpRespons
     """Mark and unmark leaks in the order of `changes` (annotations.core.batches); return what the page shows now."""
     access = requests.enter_page(request, slug, Can.AUDIT_RELEASES)
     plan, data = get_object_or_404(AuditPlan, release=release_for(access, number)), requests.body_of(request)
-    changes, errors = read_batch(data, _mark_of)
-    for place, change in changes.items():
-        try:
-            _mark(plan, access.user, **change)
-        except ServiceError as error:
-            errors[place] = error
+    _changes, said = make_changes(data, _mark_of, lambda change: _mark(plan, access.user, **change))
     note, parts = reading.reading_note(plan, access.user), {}
     if note is not None:
         page = _page(access, plan, note, audits_selectors.shown_of(note))
         parts = {part: render_to_string(f"release/audits/read_{part}.html", page, request) for part in PARTS}
-    return JsonResponse({"outcomes": outcomes(len(data["changes"]), errors), "parts": parts})
+    return JsonResponse({"outcomes": said, "parts": parts})
 
 
 def _mark_of(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,14 +339,9 @@ def _decide_many(request: requests.Request, slug: str, number: int) -> HttpRespo
     """Decide about leaks in the order of `changes` (annotations.core.batches), and return them as they are now."""
     access = requests.enter_page(request, slug, Can.RELEASE)
     release, data = release_for(access, number), requests.body_of(request)
-    decisions, errors = read_batch(data, _decision)
-    for place, decision in decisions.items():
-        try:
-            _settle(access, release, *decision)
-        except ServiceError as error:
-            errors[place] = error
+    decisions, said = make_changes(data, _decision, lambda decision: _settle(access, release, *decision))
     plan = get_object_or_404(AuditPlan, release=release)
-    marks = audits_selectors.leak_marks(plan).filter(pk__in=[mark for mark, _answer in decisions.values()])
+    marks = audits_selectors.leak_marks(plan).filter(pk__in=[mark for mark, _answer in decisions])
     leaks = show_leaks(project=access.project, marks=list(marks), actor=access.user)
     parts = {
         f"leak-{leak.mark.pk}": render_to_string(
@@ -359,7 +349,7 @@ def _decide_many(request: requests.Request, slug: str, number: int) -> HttpRespo
         )
         for leak in leaks
     }
-    return JsonResponse({"outcomes": outcomes(len(data["changes"]), errors), "parts": parts, "counts": {}})
+    return JsonResponse({"outcomes": said, "parts": parts, "counts": {}})
 
 
 def _decision(data: Mapping[str, Any]) -> tuple[int, str]:

@@ -1,20 +1,18 @@
 """Routes of bulk acts: many suggestions decided by rule or by string, after a preview, and undone by one request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from django.http import HttpResponse
 from ninja import Field, ModelSchema, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged
-from annotations.core.api.routes import Answer, ApiRequest, Body, Code, FieldReader, ProjectRouter, check, enter, named
+from annotations.core.api.routes import Answer, ApiRequest, Body, Code, FieldReader, ProjectRouter, check, named
 from annotations.core.services import record_reads
-from annotations.jobs.api import JobItem, started
+from annotations.jobs.api import JobItem
 from annotations.models import ActState, BulkAct, Job
 from annotations.notes.api import codes_of, label_coded
 from annotations.review.api.reviewing import Codes, coded
@@ -211,28 +209,18 @@ def read_bulk_act(access: Access, bulk: UUID) -> BulkWithPreview:
     return with_preview(access, act_for(access.project, bulk))
 
 
-@router.post(f"{ACTS}/{{uuid:bulk}}/start", response={200: BulkWithPreview, 202: JobItem})
-def start_bulk_act(
-    request: ApiRequest, response: HttpResponse, slug: str, bulk: UUID, body: Including
-) -> Status[BulkWithPreview] | Status[JobItem]:
+@router.post(f"{ACTS}/{{uuid:bulk}}/start", Can.MAKE_GOLD, response={200: BulkWithPreview, 202: JobItem})
+def start_bulk_act(access: Access, bulk: UUID, body: Including) -> Job | Status[BulkWithPreview]:
     """Start a planned bulk act. Many suggestions are decided by a job (202)."""
-    return _begin(request, response, slug, bulk, partial(start_bulk, **body.dict()))
+    job = start_bulk(bulk=act_for(access.project, bulk), actor=access.user, **body.dict())
+    return job or Status(200, with_preview(access, act_for(access.project, bulk)))
 
 
-@router.post(f"{ACTS}/{{uuid:bulk}}/undo", response={200: BulkWithPreview, 202: JobItem})
-def undo_bulk_act(
-    request: ApiRequest, response: HttpResponse, slug: str, bulk: UUID
-) -> Status[BulkWithPreview] | Status[JobItem]:
+@router.post(f"{ACTS}/{{uuid:bulk}}/undo", Can.MAKE_GOLD, response={200: BulkWithPreview, 202: JobItem})
+def undo_bulk_act(access: Access, bulk: UUID) -> Job | Status[BulkWithPreview]:
     """Undo all decisions of a bulk act that nobody has changed since."""
-    return _begin(request, response, slug, bulk, start_undo)
-
-
-def _begin(
-    request: ApiRequest, response: HttpResponse, slug: str, pk: UUID, begin: Callable[..., Job | None]
-) -> Status[BulkWithPreview] | Status[JobItem]:
-    access = enter(request, slug, Can.MAKE_GOLD)
-    job = begin(bulk=act_for(access.project, pk), actor=access.user)
-    return started(response, slug, job) if job else Status(200, with_preview(access, act_for(access.project, pk)))
+    job = start_undo(bulk=act_for(access.project, bulk), actor=access.user)
+    return job or Status(200, with_preview(access, act_for(access.project, bulk)))
 
 
 def with_preview(access: Access, row: BulkAct) -> BulkWithPreview:

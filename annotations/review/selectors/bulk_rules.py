@@ -22,6 +22,7 @@ from django.shortcuts import get_object_or_404
 
 from annotations import models
 from annotations.core import suggestions
+from annotations.core.bulk import batched
 from annotations.review.rules.precision import Candidate, conflicting
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.reviewing import handed_over_by
@@ -260,8 +261,7 @@ def _conflicts(rule: BulkRule, act: str, project: models.Project, user: models.U
     for note, pk, start, end, label, annotation_set, provenance in open_of(rule, project, user).values_list(*columns):
         candidates[note].append(candidate_of(pk, (start, end, label), annotation_set, provenance, rule.to))
     count, documents = 0, list(candidates)
-    for at in range(0, len(documents), NOTES):
-        notes = documents[at : at + NOTES]
+    for notes in batched(documents, NOTES):
         gold, finished = gold_bounds(project, notes), with_finished_gold(project, notes)
         count += sum(len(conflicting(candidates[n], gold[n], has_finished_gold=n in finished)) for n in notes)
     return count

@@ -14,6 +14,7 @@ from typing import Any, Self
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 
 from annotations.core.authors import gold_sets
+from annotations.core.bulk import batched
 from annotations.models import Author, BulkAct, Decision, Project, Review, Span, User
 from annotations.review.rules.precision import BANDS, Estimate, Rate, by_notes
 from annotations.review.selectors.bulk_rules import BulkPreview, BulkRule, open_of, preview, rule_of, suggestions_of
@@ -286,8 +287,7 @@ def _drawn(run: Author) -> DrawnPrecision:
     finished = Review.objects.filter(author=run, drawn=Review.Drawn.CHANCE, finished_at__isnull=False)
     documents = list(finished.order_by("document").values_list("document_id", flat=True))
     right, found = [], []
-    for at in range(0, len(documents), BATCH):
-        batch = documents[at : at + BATCH]
+    for batch in batched(documents, BATCH):
         sets, gold_ones = sets_of(run).filter(document__in=batch), gold_sets(run.project).filter(document__in=batch)
         suggested = bounds_by_note(annotation_set__in=list(sets.values_list("pk", flat=True)))
         gold = bounds_by_note(annotation_set__in=list(gold_ones.values_list("pk", flat=True)))

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from annotations.core import suggestions
 from annotations.core.access import Access
 from annotations.core.authors import notes_in_review
+from annotations.core.bulk import batched
 from annotations.core.services import record_reads
 from annotations.models import Decision, Document, Project, Review, Span, SuggestedString, User
 from annotations.notes.events import NOTES_SEARCHED, NotesSearched
@@ -146,8 +147,7 @@ def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> li
     rows = {row.pk: row for top in tops for row in top}
     if len(runs) > 1:
         keys = sorted({row.string_key for row in rows.values()})
-        for first in range(0, len(keys), KEYS):
-            batch = keys[first : first + KEYS]
+        for batch in batched(keys, KEYS):
             others = SuggestedString.objects.filter(author__in=runs, string_key__in=batch)
             rows |= {row.pk: row for row in others}
     seen = {(row.string_key, row.label_id) for top in tops for row in top}

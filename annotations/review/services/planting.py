@@ -8,7 +8,7 @@ a person must decide on by itself, so it is neither added to gold unseen nor los
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -16,7 +16,7 @@ from django.db.models import Count
 from django.utils import timezone
 
 from annotations import models
-from annotations.core.bulk import insert_objects
+from annotations.core.bulk import batched, insert_objects
 from annotations.core.suggestions import Key, StringCounts, add_strings, tally_of, uncount_strings
 from annotations.review.events import REVIEW_REVEALED, ReviewRevealed
 from annotations.review.rules import planting
@@ -101,7 +101,7 @@ ByNote = dict[int, int]
 def _by_people(project: int, keys: Collection[int]) -> dict[LabeledString, tuple[ByNote, ByNote]]:
     """Suggestions that were decided one by one: for each string, how many were right and how many decided, by note."""
     found: dict[LabeledString, tuple[ByNote, ByNote]] = defaultdict(lambda: ({}, {}))
-    for batch in _batches(keys):
+    for batch in batched(sorted(keys), KEYS):
         rows: Any = models.Decision.objects.filter(
             review__author__project=project, cause__isnull=True, suggestion__string_key__in=batch
         ).order_by()
@@ -117,15 +117,10 @@ def _by_people(project: int, keys: Collection[int]) -> dict[LabeledString, tuple
 def _counts(run: models.Author, keys: Collection[int]) -> dict[LabeledString, int]:
     """How often the run suggests each of these strings, without hidden planted leaks."""
     found: dict[LabeledString, int] = {}
-    for batch in _batches(keys):
+    for batch in batched(sorted(keys), KEYS):
         rows = models.SuggestedString.objects.filter(author=run, string_key__in=batch)
         found |= {(key, label): count for key, label, count in rows.values_list("string_key", "label_id", "count")}
     return found
-
-
-def _batches(keys: Collection[int]) -> Iterator[list[int]]:
-    ordered = sorted(keys)
-    return (ordered[at : at + KEYS] for at in range(0, len(ordered), KEYS))
 
 
 def _by_runs(notes: Iterable[int]) -> set[tuple[int, int, int, int]]:

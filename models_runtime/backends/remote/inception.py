@@ -50,13 +50,9 @@ def types_xml() -> str:
 def request_of(text: str, types: str) -> dict[str, Any]:
     """The request for one text. `types` is `types_xml()`. Nothing in it names the note or the project."""
     units = Utf16(text)
-    parts: list[str] = []
-    for tag, places in (("Sentence", sentences(text)), ("Token", [(each.start, each.end) for each in tokenize(text)])):
-        for start, end in places:
-            parts.append(
-                f'<segmentation:{tag} xmi:id="{len(parts) + 2}" sofa="1" begin="{units.units(start)}" '
-                f'end="{units.units(end)}"/>'
-            )
+    bounds = [(uima.SENTENCE, *sentence) for sentence in sentences(text)]
+    bounds += [(uima.TOKEN, token.start, token.end) for token in tokenize(text)]
+    xmi = xmi_document(text, ((layer, units.units(start), units.units(end), {}) for layer, start, end in bounds))
     return {
         "metadata": {
             "layer": uima.NAMED_ENTITY,
@@ -67,7 +63,7 @@ def request_of(text: str, types: str) -> dict[str, Any]:
             "range": {"begin": 0, "end": units.length},
         },
         "document": {
-            "xmi": xmi_document(text, parts).decode(),
+            "xmi": xmi.decode(),
             # A number of this text, by which servers may keep what they computed for it.
             "documentId": int(text_sha256(text)[:8], 16) >> 1,
             "userId": "deidreview",

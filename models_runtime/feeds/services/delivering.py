@@ -14,6 +14,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from annotations.core.bulk import batched
 from annotations.core.services import ServiceError, hold
 from annotations.jobs.runner import Claim
 from annotations.models import Project, Record, ReleasedNote, ReleasedNoteState, ReleaseState
@@ -68,8 +69,7 @@ def _deliver(feed: Feed, delta: FeedDelta, claim: Claim) -> int:
     wanted = {pk: (f"{delta.folder}/{name}.txt", sha256) for pk, name, sha256 in columns}
     notes = FeedNote.objects.filter(feed=feed, document__in=list(wanted)).order_by("pk")
     late = [one for one in notes if one.state != State.RELEASED or (one.path, one.sha256) != wanted[one.document_id]]
-    for at in range(0, len(late), AT_ONCE):
-        some = late[at : at + AT_ONCE]
+    for some in batched(late, AT_ONCE):
         with claim.fenced():
             for note in some:
                 path, _sha256 = wanted[note.document_id]

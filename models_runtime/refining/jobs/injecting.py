@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from annotations.core.bulk import SpanRow, insert_objects
+from annotations.core.bulk import SpanRow, batched, insert_objects
 from annotations.core.services import erasures_of, hold, keep_labels, unerased
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote
@@ -37,8 +37,7 @@ def run(claim: Claim) -> dict[str, Any]:
     )
     total = row.gold_version.notes.count()
     done = total - len(notes)
-    for at in range(0, len(notes), selectors.BATCH):
-        batch = notes[at : at + selectors.BATCH]
+    for batch in batched(notes, selectors.BATCH):
         done += len(batch)
         with transaction.atomic():
             keep_labels(row.project_id)
@@ -87,8 +86,7 @@ def _error(row: InjectedRun, drawn: Ticket) -> InjectedError:
 
 def _batches(version: GoldVersion) -> Iterator[list[int]]:
     notes = list(version.notes.order_by("document_id").values_list("document_id", flat=True))
-    for at in range(0, len(notes), selectors.BATCH):
-        yield notes[at : at + selectors.BATCH]
+    return batched(notes, selectors.BATCH)
 
 
 def with_errors(gold: Sequence[Span], errors: Sequence[Injection]) -> list[Span]:

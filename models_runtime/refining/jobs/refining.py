@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import batched
 from annotations.core.services import ServiceError, keep_labels
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.registry import load
@@ -171,8 +172,7 @@ class OfflineRefiner:
         todo = list(waiting(row).order_by("document_id").values_list("document_id", flat=True))
         total = count_of_source(row)
         done = total - len(todo)
-        for at in range(0, len(todo), BATCH):
-            batch = todo[at : at + BATCH]
+        for batch in batched(todo, BATCH):
             claim.check()
             lists = _refined(row, models, batch)
             done += len(batch)

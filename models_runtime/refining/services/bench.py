@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
+from annotations.core.bulk import batched
 from annotations.core.services import ServiceError
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Span
 from annotations.text.spans import Span as DomainSpan
@@ -100,8 +101,7 @@ def read_batches(run: InjectedRun, authors: Sequence[int]) -> Iterator[Batch]:
     """Read the run's notes and the authors' submitted annotation sets. Raises ServiceError `unfinished`."""
     require_complete(run)
     notes = list(run.gold_version.notes.order_by("document_id").values_list("document_id", flat=True))
-    for at in range(0, len(notes), BATCH):
-        some = notes[at : at + BATCH]
+    for some in batched(notes, BATCH):
         sets = {
             pk: (author, note)
             for pk, author, note in AnnotationSet.objects.filter(

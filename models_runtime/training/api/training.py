@@ -1,14 +1,14 @@
 """Routes that start trainings: the kinds of models with their settings, trainings with seeds, and ablations."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from django.http import HttpResponse
 from ninja import Field, Schema
-from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.api.routes import Body, ProjectRouter, check, named
-from annotations.jobs.api import located, new_key
+from annotations.jobs.api import new_key
+from annotations.models import Job
 from models_runtime.core import external
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.silver import silver_authors
@@ -109,6 +109,13 @@ class Trainings(Schema):
     items: list[ModelItem]
 
 
+class StartedTrainings(NamedTuple):
+    """What Trainings answers, and the first model's job, to which the answer points."""
+
+    items: list[ModelItem]
+    job: Job | None
+
+
 @router.get("/projects/{slug:slug}/training-choices", Can.MANAGE, response=TrainingChoices)
 def read_training_choices(access: Access) -> TrainingChoices:
     """Read what can be trained here, with all settings."""
@@ -127,22 +134,20 @@ def read_training_choices(access: Access) -> TrainingChoices:
 
 
 @router.post(PATH, Can.MANAGE, response={202: Trainings})
-def start_training_now(response: HttpResponse, access: Access, body: NewTraining) -> Status[Trainings]:
+def start_training_now(access: Access, body: NewTraining) -> StartedTrainings:
     """Train a model on a frozen gold version."""
-    return _started(response, access, body, (Variant(COMPLETE),))
+    return _started(access, body, (Variant(COMPLETE),))
 
 
 @router.post(f"{PATH}/ablations", Can.MANAGE, response={202: Trainings})
-def start_ablation(response: HttpResponse, access: Access, body: NewAblation) -> Status[Trainings]:
+def start_ablation(access: Access, body: NewAblation) -> StartedTrainings:
     """Train a model with stacked embeddings complete, and without each of its parts."""
     with named({"groupings": "groupings"}):
         variants = ablation(names_in(str(body.settings.get("embeddings", ""))), body.groupings)
-    return _started(response, access, body, variants)
+    return _started(access, body, variants)
 
 
-def _started(
-    response: HttpResponse, access: Access, body: NewTraining, variants: Sequence[Variant]
-) -> Status[Trainings]:
+def _started(access: Access, body: NewTraining, variants: Sequence[Variant]) -> StartedTrainings:
     form = TrainForm(body.dict() | {"algorithm": f"{body.kind}:{body.algorithm}"})
     check(form)
     # The form leaves these two out for kinds that can't use them.
@@ -152,5 +157,4 @@ def _started(
     at = {name: name for name in type(body).model_fields} | own | REFUSED_AT | {"backend": "kind"}
     with named(at):
         models = form.start(access, new_key(access), variants, **more)
-    answer = Trainings(items=[ModelItem.of(one) for one in models])
-    return located(response, access.project.slug, models[0].job, answer)
+    return StartedTrainings([ModelItem.of(one) for one in models], models[0].job)

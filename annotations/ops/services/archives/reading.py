@@ -1,9 +1,9 @@
 """Import a whole project from an archive, in one transaction: everything, or nothing."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import Model
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotations import models
 from annotations.core.authors import ARCHIVE, IMPORTED, gold_sets
-from annotations.core.bulk import in_batches, insert_rows
+from annotations.core.bulk import batched, in_batches, insert_rows
 from annotations.core.commands import progress_bar
 from annotations.core.services import Progress, ServiceError, silent
 from annotations.core.spans import definitions_by_label, pairs_of
@@ -21,7 +21,7 @@ from annotations.core.suggestions import add_notes, add_strings, tally_of
 from annotations.formats import DETECT
 from annotations.formats.files.archives import ArchiveError, ArchiveReader, is_archive
 from annotations.gold.selectors import gold_spans, hashed
-from annotations.ops.events import ARCHIVE_IMPORTED
+from annotations.ops.events import ARCHIVE_IMPORTED, ArchiveImported
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.numbers import Bad, FromArchive, file_of, reserve
 from annotations.ops.services.archives.shapes import writer
@@ -39,19 +39,11 @@ Row = dict[str, Any]
 Lines = list[tuple[int, Row]]
 
 
-class ArchiveImport(NamedTuple):
-    slug: str
-    notes: int
-    sets: int
-    spans: int
-    people: int
-    accounts: int
-
-
-def import_archive(*, file: IO[bytes], slug: str = "", actor: models.User | None = None) -> ArchiveImport:
+def import_archive(*, file: IO[bytes], slug: str = "", actor: models.User | None = None) -> tuple[str, ArchiveImported]:
     """Make a new project from an archive; its short name is `slug`, or that of the archive. Raises ServiceError.
 
-    Its only member is `actor`, as a manager. Without one it has no member.
+    Return the short name, and what was imported. The project's only member is `actor`, as a manager. Without one it
+    has no member.
     """
     with said(), ArchiveReader(file, tables.NAMES) as archive:
         _verify(archive, silent)
@@ -66,7 +58,7 @@ def import_archive(*, file: IO[bytes], slug: str = "", actor: models.User | None
             project = models.Project.objects.create(slug=chosen, name=name, created_by=actor)
             if actor is not None:
                 add_member(project=project, user=actor, role=models.Role.MANAGER, actor=actor)
-            return _RowLoader(archive, project, actor).everything()
+            return chosen, _RowLoader(archive, project, actor).everything()
 
 
 def fill_project(
@@ -79,14 +71,14 @@ def fill_project(
 ) -> None:
     """Import an archive into an empty project, whose managers stay managers. Raises ServiceError.
 
-    `finish` is called with the counts in the same transaction.
+    `finish` is called with the short name and the counts in the same transaction.
     """
     with said(), ArchiveReader(file, tables.NAMES) as archive:
         _verify(archive, progress)
         with transaction.atomic():
             models.Project.objects.select_for_update(no_key=True).get(pk=project.pk)
             check_empty(project)
-            finish(_RowLoader(archive, project, actor).everything()._asdict())
+            finish({"slug": project.slug, **_RowLoader(archive, project, actor).everything()})
 
 
 def _verify(archive: ArchiveReader, progress: Progress) -> None:
@@ -119,7 +111,7 @@ class _RowLoader:
     def count(self, model: type[Model]) -> int:
         return self.archive.members[file_of(model)].rows
 
-    def everything(self) -> ArchiveImport:
+    def everything(self) -> ArchiveImported:
         # A project that was made for the upload has labels, which those of the archive replace.
         models.Label.objects.filter(label_set__project=self.project).delete()
         models.LabelSet.objects.filter(project=self.project).delete()
@@ -135,16 +127,16 @@ class _RowLoader:
         check_versions(self.project)
         link_newest_version(self.project)
         list_for_review(self.project)
-        counts = {
+        imported: ArchiveImported = {
             "notes": self.count(models.Document),
             "sets": self.count(models.AnnotationSet),
             "spans": self.count(models.Span),
+            "people": self.people,
+            "accounts": self.accounts,
         }
-        self.by.report = {"notes": counts["notes"], "spans": counts["spans"]}
+        self.by.report = {"notes": imported["notes"], "spans": imported["spans"]}
         self.by.save(update_fields=["report"])
-        imported = ArchiveImport(slug=self.project.slug, **counts, people=self.people, accounts=self.accounts)
-        data = {key: value for key, value in imported._asdict().items() if key != "slug"}
-        ARCHIVE_IMPORTED.record(actor=self.actor, project_id=self.project.pk, data=data)  # type: ignore[arg-type]
+        ARCHIVE_IMPORTED.record(actor=self.actor, project_id=self.project.pk, data=imported)
         # Last: an archived project refuses events.
         self.store_project()
         return imported
@@ -155,7 +147,7 @@ class _RowLoader:
         many = [column.field for column in columns_of(model) if column.field.many_to_many]
         writers = {field.attname: writer(field) for field in model._meta.concrete_fields}
         owned = [field.attname for field in model._meta.concrete_fields if field.related_model is models.Project]
-        for batch in _batches(self.archive.rows(file), SPANS_AT_ONCE if model is models.Span else BATCH):
+        for batch in batched(self.archive.rows(file), SPANS_AT_ONCE if model is models.Span else BATCH):
             if model is models.Span:
                 self.read_texts(batch)
             rows: list[Row] = []
@@ -294,7 +286,7 @@ def store_people(archive: ArchiveReader) -> tuple[dict[str, int], int]:
     """
     found: dict[str, int] = {}
     accounts = 0
-    for batch in _batches(archive.rows(tables.PEOPLE)):
+    for batch in batched(archive.rows(tables.PEOPLE), BATCH):
         names = [at(tables.PEOPLE, line, name_of, row) for line, row in batch]
         here = accounts_here([name + IMPORTED for name in names])
         for (line, row), name in zip(batch, names, strict=True):
@@ -364,12 +356,6 @@ def _links(field: Any, own: int, people: Iterable[int]) -> list[Model]:
     ]
 
 
-def _batches(rows: Iterable[Any], size: int = BATCH) -> Iterator[list[Any]]:
-    waiting = iter(rows)
-    while batch := list(islice(waiting, size)):
-        yield batch
-
-
 # Archives by a path on this machine, for commands: write one, make a project from one, and say what was done.
 
 
@@ -382,17 +368,17 @@ def export_to(*, project: models.Project, out: Path, actor: models.User | None) 
     out = out.absolute()
     with progress_bar("Exporting") as progress:
         written = archive_to_path(project=project, out=out, actor=actor, progress=progress)
-    return {"file": str(out), **written._asdict()}
+    return {"file": str(out), **written}
 
 
 def import_from(*, path: Path, slug: str, actor: models.User | None) -> dict[str, Any]:
     """Make a new project from an archive; an empty `slug` takes the short name in the archive. Raises ServiceError."""
     try:
         with path.open("rb") as file:
-            imported = import_archive(file=file, slug=slug, actor=actor)
+            project, imported = import_archive(file=file, slug=slug, actor=actor)
     except OSError as error:
         raise ServiceError(f"Can't read “{path}”: {error.strerror}.", code="path") from error
-    return {"project": imported.slug, **{key: n for key, n in imported._asdict().items() if key != "slug"}}
+    return {"project": project, **imported}
 
 
 def is_whole(path: Path, format: str) -> bool:

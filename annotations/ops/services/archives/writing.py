@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
@@ -16,7 +16,15 @@ from django.utils.translation import gettext as _
 
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.bulk import in_batches
-from annotations.core.services import ARCHIVE_WRITTEN, Progress, ServiceError, erasures_of, silent, unerased
+from annotations.core.services import (
+    ARCHIVE_WRITTEN,
+    ArchiveWritten,
+    Progress,
+    ServiceError,
+    erasures_of,
+    silent,
+    unerased,
+)
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.writing import check_out
 from annotations.formats.files.archives import ArchiveWriter
@@ -95,16 +103,7 @@ COUNTED: Final = {
 }
 
 
-class ArchiveSummary(NamedTuple):
-    """Counts of an archive, and its SHA-256."""
-
-    notes: int
-    sets: int
-    spans: int
-    sha256: str
-
-
-def write_archive(*, project: Project, target: IO[bytes], progress: Progress = silent) -> ArchiveSummary:
+def write_archive(*, project: Project, target: IO[bytes], progress: Progress = silent) -> ArchiveWritten:
     """Write the project to `target`, a file that can be read again. Raises what `progress` raises."""
     # Whether an adjudication is up to date follows from the comparisons.
     bring_up_to_date(project)
@@ -128,10 +127,15 @@ def write_archive(*, project: Project, target: IO[bytes], progress: Progress = s
         )
     target.seek(0)
     digest = hashlib.file_digest(target, "sha256")  # type: ignore[arg-type] # typeshed wants a BufferedReader
-    return ArchiveSummary(counts["notes"], counts["annotation_sets"], counts["spans"], digest.hexdigest())
+    return {
+        "notes": counts["notes"],
+        "sets": counts["annotation_sets"],
+        "spans": counts["spans"],
+        "sha256": digest.hexdigest(),
+    }
 
 
-def archive_to_path(*, project: Project, out: Path, actor: User | None, progress: Progress = silent) -> ArchiveSummary:
+def archive_to_path(*, project: Project, out: Path, actor: User | None, progress: Progress = silent) -> ArchiveWritten:
     """Write the project to a new .zip. Nothing is left if that fails. Raises ServiceError."""
     if out.suffix != ".zip":
         raise ServiceError(_("The archive must be a new file whose name ends with “.zip”."), code="out")
@@ -141,7 +145,7 @@ def archive_to_path(*, project: Project, out: Path, actor: User | None, progress
         written = write_archive(project=project, target=target, progress=progress)
         with transaction.atomic():
             unerased(project.pk, begun)
-            _record(project, written, actor)
+            ARCHIVE_WRITTEN.record(actor=actor, project_id=project.pk, data=written)
     return written
 
 
@@ -157,8 +161,8 @@ def store_archive(*, project: Project, actor: User | None, progress: Progress) -
                 project=project, kind=StoredFileKind.ARCHIVE, name=f"{project.slug}-archive.zip", content=target,
                 actor=actor,
             )  # fmt: skip
-            _record(project, written, actor)
-    return {**written._asdict(), "file_id": stored.pk}
+            ARCHIVE_WRITTEN.record(actor=actor, project_id=project.pk, data=written)
+    return {**written, "file_id": stored.pk}
 
 
 @contextmanager
@@ -175,14 +179,6 @@ def _placed(out: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         message = _("Can't write to “%(out)s”: %(strerror)s. Nothing was written.")
         raise ServiceError(message % {"out": out, "strerror": error.strerror}, code="out") from error
-
-
-def _record(project: Project, written: ArchiveSummary, actor: User | None) -> None:
-    ARCHIVE_WRITTEN.record(
-        actor=actor,
-        project_id=project.pk,
-        data={"notes": written.notes, "sets": written.sets, "spans": written.spans, "sha256": written.sha256},
-    )
 
 
 class _RowWriter:

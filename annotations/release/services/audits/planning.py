@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations import models
+from annotations.core.bulk import batched
 from annotations.core.sealing import Key, project_key
 from annotations.core.services import ServiceError, hold
 from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
@@ -246,10 +247,9 @@ def _plant(design: Design, rows: Sequence[models.AuditNote], sample: Sequence[Dr
 def _plant_some(rows: Sequence[models.AuditNote], wanted: int, key: Key, seed: str) -> int:
     """Plant a leak in the first `wanted` notes in which it is possible. Return their number."""
     done = 0
-    for at in range(0, len(rows), BATCH):
+    for some in batched(rows, BATCH):
         if done >= wanted:
             break
-        some = rows[at : at + BATCH]
         texts = models.ReleasedNote.objects.filter(pk__in=[row.note_id for row in some]).select_related("document")
         notes = texts.only("pieces", "text", "document__text").in_bulk()
         for row in some:
