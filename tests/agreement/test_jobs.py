@@ -4,7 +4,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotations.agreement.rules.units import ComparedUnit
@@ -16,6 +15,7 @@ from annotations.models import Figures, Job, JobState
 from annotations.text.spans import Token
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.pages import signed_in
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -31,8 +31,7 @@ def world(db, no_redis, monkeypatch):
         for person in people:
             make.make_set(note, person, [(0, 11, "PATIENT"), (13, 15, "AGE")][: 1 + number], submitted=True)
     viewer = make.make_member(project, "viewer", "vic")
-    client = Client()
-    client.force_login(viewer)
+    client = signed_in(viewer)
     return SimpleNamespace(
         project=project, viewer=viewer, client=client, start=reverse("agreement_start", args=["covid"])
     )

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from hypothesis import settings
 
@@ -15,6 +14,7 @@ from annotations.models import AnnotationSet, Assignment, Author, Document, Even
 from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
 from tests.annotate.conftest import PARTS, TEXT, alter, create, label_ids, many, step
+from tests.worlds.pages import signed_in
 
 pytestmark = pytest.mark.both_databases
 # Few in `make test`, which tries them on both databases, and more at night.
@@ -38,8 +38,7 @@ def notes_of(world: SimpleNamespace) -> Iterator[Document]:
 
 
 def poster(user: User, note: Document, name: str = "changes") -> Callable[[dict[str, Any]], Any]:
-    client = Client()
-    client.force_login(user)
+    client = signed_in(user)
     path = reverse(name, args=[note.project.slug, note.pk])
     return lambda data: client.post(path, json.dumps(data | {"person": user.pk}), content_type="application/json")
 

@@ -116,8 +116,7 @@ def test_a_change_id_is_its_persons(world: SimpleNamespace) -> None:
 
 
 def test_the_form_token_is_asked_for(world: SimpleNamespace) -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(world.ann)
+    client = signed_in(world.ann, enforce_csrf_checks=True)
     data = create(world.note, world.labels, "Torino", "CITY", person=world.ann.pk)
     assert post(client, url(world, "changes"), data).status_code == 403
     token = client.get(url(world, "spans"), headers={"accept": JSON}).json()["csrf"]

@@ -101,8 +101,11 @@ def kept(browser):
 
 
 @pytest.fixture
-def page_of(kept, live_server, requests_end):
-    """Open a page signed in as a person, in a separate browser context, or in a tab beside the page `beside`."""
+def page_of(kept, live_server, live, requests_end):
+    """Open a page signed in as a person, in a separate browser context, or in a tab beside the page `beside`.
+
+    `page_of(user, name, *args)` goes to the page with this URL name.
+    """
     faults: list[str] = []
 
     def hear(fault: str) -> None:
@@ -110,7 +113,9 @@ def page_of(kept, live_server, requests_end):
         if "Failed to load resource" not in fault:
             faults.append(fault)
 
-    def open_page(user: User | None = None, *, beside: Page | None = None, **options: Any) -> Page:
+    def open_page(
+        user: User | None = None, name: str = "", *args: object, beside: Page | None = None, **options: Any
+    ) -> Page:
         if beside is not None:
             page = beside.context.new_page()
             page.set_default_timeout(in_browser())
@@ -121,7 +126,10 @@ def page_of(kept, live_server, requests_end):
         tab = kept.tab(**options)
         if user is not None:
             tab.context.add_cookies([session_cookie(user, live_server.url)])
-        return tab.prepare(live_server.url, hear, **looks)
+        page = tab.prepare(live_server.url, hear, **looks)
+        if name:
+            page.goto(live(name, *args))
+        return page
 
     yield open_page
     kept.give_back()

@@ -188,9 +188,8 @@ def test_what_opens_on_the_annotate_page(transactional_db, page_of, live, axe):
     assert found == []
 
 
-def test_what_opens_on_the_review_page(reviewed, page_of, live, axe):
-    page = page_of(reviewed.rita)
-    page.goto(live("review", "covid", reviewed.run.pk, reviewed.note.pk))
+def test_what_opens_on_the_review_page(reviewed, page_of, axe):
+    page = page_of(reviewed.rita, "review", "covid", reviewed.run.pk, reviewed.note.pk)
     page.wait_for_selector("html[data-review=ready]")
     seen = set[str]()
     found = faults(page, axe, seen)

@@ -25,9 +25,8 @@ def world(transactional_db):
     return SimpleNamespace(notes=notes, rev=rev)
 
 
-def test_filters_pages_and_searches_have_addresses_without_text(world, page_of, live):
-    page: Page = page_of(world.rev)
-    page.goto(live("notes", "covid"))
+def test_filters_pages_and_searches_have_addresses_without_text(world, page_of):
+    page: Page = page_of(world.rev, "notes", "covid")
     rows = page.locator("#notes tbody tr")
     expect(rows).to_have_count(50)
     page.get_by_role("link", name="Next").focus()

@@ -21,8 +21,7 @@ def mia(transactional_db):
 
 def test_the_menus_open_without_scripts(mia, page_of, live):
     """On a phone, by keyboard: the button, then the first level, then the second level."""
-    page = page_of(mia, viewport={"width": 390, "height": 844}, java_script_enabled=False)
-    page.goto(live("notes", "covid"))
+    page = page_of(mia, "notes", "covid", viewport={"width": 390, "height": 844}, java_script_enabled=False)
     navigation = page.get_by_role("navigation", name="Project", exact=True)
     expect(navigation).to_be_hidden()
     page.locator(".nav-button > summary").focus()
@@ -46,8 +45,7 @@ def test_the_menus_open_without_scripts(mia, page_of, live):
 
 def test_the_second_level_takes_no_height_where_text_is_read(mia, page_of, live):
     """On the review screen the header has the height of the first level, and its menu lists the second level."""
-    page = page_of(mia, viewport={"width": 1440, "height": 900})
-    page.goto(live("acceptance", "covid"))
+    page = page_of(mia, "acceptance", "covid", viewport={"width": 1440, "height": 900})
     header = page.locator(".site-head")
     tall = header.bounding_box()["height"]
     page.goto(live("reviews", "covid"))  # the only run leads to its next note

@@ -38,6 +38,7 @@ from annotations.text.hashes import string_key
 from models_runtime.models import Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
 from tests.factories import make_author, make_member, make_note
+from tests.worlds.pages import signed_in
 
 TEXT = "".join(f"Line {n:04} of the note.\n" for n in range(280))
 # Unique offsets and ids: no page shows them for another reason, such as the start of a line.
@@ -325,6 +326,4 @@ def unpacked(content: bytes) -> str:
 
 
 def client_of(world: World, persona: str) -> Client:
-    client = Client(raise_request_exception=False)
-    client.force_login(world.people[persona])
-    return client
+    return signed_in(world.people[persona], raise_request_exception=False)

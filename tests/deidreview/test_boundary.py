@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from annotations.models import AnnotationSet, Label, Project
 from tests.factories import label_of, make_member, make_note, make_project
+from tests.worlds.pages import signed_in
 
 pytestmark = pytest.mark.django_db
 HUGE = "9" * 5_000
@@ -21,9 +22,7 @@ def project() -> Project:
 
 @pytest.fixture
 def manager(project) -> Client:
-    client = Client(raise_request_exception=False)
-    client.force_login(make_member(project, "manager", "mia"))
-    return client
+    return signed_in(make_member(project, "manager", "mia"), raise_request_exception=False)
 
 
 def test_a_form_with_nul_is_refused_with_a_page_or_text_or_json(manager):

@@ -10,6 +10,7 @@ from django.urls import include, path
 
 from deidreview import views
 from tests.factories import make_user
+from tests.worlds.pages import signed_in
 
 
 def broken(request):
@@ -50,9 +51,7 @@ TOLD = [b"What happened", b"Your data", b"What to do"]
 
 @pytest.fixture
 def admin(db):
-    client = Client(raise_request_exception=False)
-    client.force_login(make_user("root", is_staff=True, is_superuser=True))
-    return client
+    return signed_in(make_user("root", is_staff=True, is_superuser=True), raise_request_exception=False)
 
 
 @pytest.mark.parametrize("url", STATUS)
@@ -120,8 +119,7 @@ def test_the_500_page_needs_no_database_and_not_even_its_template(rf, django_db_
 
 
 def test_a_form_without_its_token_says_that_the_page_is_stale():
-    strict = Client(enforce_csrf_checks=True)
-    strict.force_login(make_user())
+    strict = signed_in(make_user(), enforce_csrf_checks=True)
     page = strict.post("/accounts/password/change/", {"oldpassword": "x"})
     assert page.status_code == 403 and b"out of date" in page.content and all(words in page.content for words in TOLD)
     json = strict.post("/accounts/password/change/", "{}", content_type="application/json")

@@ -17,6 +17,7 @@ from deidreview.limits import RequestLimits, Threads, windows
 from deidreview.mcp_server import Door
 from tests import factories as make
 from tests.waiting import HANGS
+from tests.worlds.pages import signed_in
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +39,7 @@ def test_a_person_beyond_the_limit_gets_an_explanation(settings: Any, client: Cl
     script = client.get(reverse("projects"), headers={"Accept": "application/json"})
     assert (script.status_code, script.json()["error"]) == (429, "requests")
     # Other people are not affected, and neither is the load balancer.
-    other = Client()
-    other.force_login(ben)
+    other = signed_in(ben)
     assert other.get(reverse("projects")).status_code == 200
     assert client.get(reverse("healthz")).status_code == 200
 

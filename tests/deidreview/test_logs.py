@@ -6,25 +6,29 @@ import traceback
 
 import pytest
 from django.core.exceptions import DisallowedHost
-from django.test import Client
 
 from deidreview.logs import LineFormatter, NoNoteText
 from tests.factories import make_user
+from tests.worlds.pages import signed_in
 
 TEXT = "Mario Rossi, via Roma 1"
 
 
-@pytest.fixture
-def log():
+def log_of(name, formatter):
     """A logger configured like the app's, and its output."""
     out = io.StringIO()
     handler = logging.StreamHandler(out)
     handler.addFilter(NoNoteText())
-    handler.setFormatter(LineFormatter())
-    logger = logging.getLogger("tests.logs")
+    handler.setFormatter(formatter)
+    logger = logging.getLogger(name)
     logger.handlers, logger.propagate = [handler], False
     logger.setLevel(logging.DEBUG)
     return logger, out
+
+
+@pytest.fixture
+def log():
+    return log_of("tests.logs", LineFormatter())
 
 
 @pytest.fixture
@@ -115,8 +119,7 @@ def test_a_request_that_fails(monkeypatch):
     out = io.StringIO()
     console = next(handler for handler in logging.getLogger().handlers if isinstance(handler.formatter, LineFormatter))
     monkeypatch.setattr(console, "stream", out)
-    client = Client(raise_request_exception=False)
-    client.force_login(make_user())
+    client = signed_in(make_user(), raise_request_exception=False)
     assert client.post("/broken", {"text": TEXT}).status_code == 500
     assert client.get("/malformed").status_code == 400
     assert "Internal Server Error: /broken | ValueError at " in out.getvalue()

@@ -2,7 +2,6 @@
 
 import io
 import json
-import logging
 import re
 
 import pytest
@@ -14,8 +13,9 @@ from annotations.jobs.services import relay
 from annotations.models import Job
 from annotations.ops.services.backup import BEFORE_RELEASES, SchemaState
 from deidreview import views
-from deidreview.logs import JsonFormatter, NoNoteText, request_id
+from deidreview.logs import JsonFormatter, request_id
 from deidreview.metrics import ERRORS, ViewCounter, may_read
+from tests.deidreview.test_logs import log_of
 from tests.factories import make_member, make_project
 
 NAME = "Oncologia-Torino"
@@ -104,12 +104,7 @@ def test_an_id_for_each_request(client, settings):
 
 
 def test_a_log_line_as_json_quotes_no_note():
-    out = io.StringIO()
-    handler = logging.StreamHandler(out)
-    handler.addFilter(NoNoteText())
-    handler.setFormatter(JsonFormatter())
-    logger = logging.getLogger("tests.json")
-    logger.handlers, logger.propagate = [handler], False
+    logger, out = log_of("tests.json", JsonFormatter())
     request_id.set("a1b2c3d4e5f6")
     try:
         raise ValueError("cannot parse Mario Rossi")

@@ -5,11 +5,12 @@ import json
 import logging
 
 import pytest
-from django.test.client import MULTIPART_CONTENT, Client
+from django.test.client import MULTIPART_CONTENT
 from django.urls import reverse
 
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, JobState, KnownPerson, KnownUpload, LeakFinding, SurrogateEntity
+from tests.worlds.pages import signed_in
 from tests.worlds.released import make_clinic
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_redis")]
@@ -23,8 +24,7 @@ class Desk:
     """A person at their browser: every redirect is kept, and the jobs that a request starts are done at once."""
 
     def __init__(self, person) -> None:
-        self.client = Client()
-        self.client.force_login(person)
+        self.client = signed_in(person)
         self.led_to: list[str] = []
 
     def __call__(self, name, *args, post=None, query="", type=MULTIPART_CONTENT, expect=(200, 302, 303)):

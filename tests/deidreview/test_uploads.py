@@ -13,6 +13,7 @@ from annotations.core.requests import UPLOADS as MARK
 from deidreview import REQUEST_BYTES
 from deidreview.middleware import upload_limit
 from tests.factories import make_member, make_project, make_user
+from tests.worlds.pages import signed_in as browser_of
 
 pytestmark = pytest.mark.django_db
 LARGE = REQUEST_BYTES + 1
@@ -37,12 +38,6 @@ def post(client, path, length=LARGE, *, read=False, **extra):
 @pytest.fixture
 def project():
     return make_project("ward")
-
-
-def browser_of(user):
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.chromium import chromium
 from tests.slapd import BASE, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
@@ -114,16 +114,20 @@ def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd
         ada.get_by_label("Password").fill("their password")
         ada.get_by_role("button", name="Sign in", exact=True).click()
 
-    ada.goto(f"{site}{PROJECT}")
-    sign_in_by_ldap()
-    expect(ada.get_by_text("Your role: reviewer.")).to_be_visible()
-    ada.get_by_text("Account menu").locator("..").click()
-    ada.get_by_role("button", name="Sign out").click()
-    expect(ada.get_by_role("heading", name="Sign in")).to_be_visible()
-    assert not sees_project(ada)
-    ada.goto(f"{site}{PROJECT}")
-    sign_in_by_ldap()
-    expect(ada.get_by_text("Your role: reviewer.")).to_be_visible()
+    def sign_out(page: Page) -> None:
+        page.get_by_text("Account menu").locator("..").click()
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        assert not sees_project(page)
+
+    def open_by_ldap() -> None:
+        ada.goto(f"{site}{PROJECT}")
+        sign_in_by_ldap()
+        expect(ada.get_by_text("Your role: reviewer.")).to_be_visible()
+
+    open_by_ldap()
+    sign_out(ada)
+    open_by_ldap()
     slapd.delete(f"uid=ada,{PEOPLE}")
     deleted = time.monotonic()
 
@@ -143,16 +147,18 @@ def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd
     grace.get_by_role("button", name="Continue as grace").click()
     expect(grace.get_by_text("Your role: annotator.")).to_be_visible()
     assert grace.url == f"{site}{PROJECT}"
-    grace.get_by_text("Account menu").locator("..").click()
-    grace.get_by_role("button", name="Sign out").click()
-    expect(grace.get_by_role("heading", name="Sign in")).to_be_visible()
-    assert not sees_project(grace)
+    sign_out(grace)
+
+    ward = grace.get_by_role("link", name="Ward 7", exact=True).first
+
+    def sign_in_by_saml(assertion: int, shown: Locator) -> None:
+        saml_server.person |= {"id": f"assertion-{assertion}"}
+        grace.goto(f"{site}/accounts/saml/hospital/")
+        grace.get_by_role("button", name="Continue as grace").click()
+        expect(shown).to_be_visible()
 
     # The provider ends the next session, in each web process at once or a few seconds later.
-    saml_server.person |= {"id": "assertion-2"}
-    grace.goto(f"{site}/accounts/saml/hospital/")
-    grace.get_by_role("button", name="Continue as grace").click()
-    expect(grace.get_by_role("link", name="Ward 7", exact=True).first).to_be_visible()
+    sign_in_by_saml(2, ward)
     assert sees_project(grace)
     assert saml_server.signed_out == 0, "signing out of deidreview does not sign out of the provider"
     grace.goto(saml_server.logout_address())
@@ -162,18 +168,12 @@ def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd
     print(f"By SAML: out after {time.monotonic() - ended:.1f} s")
 
     # The provider removes the person, who is out with the next request.
-    saml_server.person |= {"id": "assertion-3"}
-    grace.goto(f"{site}/accounts/saml/hospital/")
-    grace.get_by_role("button", name="Continue as grace").click()
-    expect(grace.get_by_role("link", name="Ward 7", exact=True).first).to_be_visible()
+    sign_in_by_saml(3, ward)
     assert sees_project(grace)
     inactive = {"op": "replace", "value": {"active": False}}
     push("PATCH", f"Users/{pushed['id']}", {"schemas": [PATCH], "Operations": [inactive]})
     assert not sees_project(grace)
-    saml_server.person |= {"id": "assertion-4"}
-    grace.goto(f"{site}/accounts/saml/hospital/")
-    grace.get_by_role("button", name="Continue as grace").click()
-    expect(grace.get_by_role("heading", name="Sign-in failed")).to_be_visible()
+    sign_in_by_saml(4, grace.get_by_role("heading", name="Sign-in failed"))
 
     def is_out() -> bool:
         time.sleep(0.5)

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from hypothesis import settings
 
@@ -20,6 +19,7 @@ from annotations.review.selectors.planted import aliases
 from annotations.review.services.bulk import plan_bulk, start_bulk
 from annotations.review.services.planting import draw_leaks
 from tests import factories as make
+from tests.worlds.pages import signed_in
 from tests.worlds.reviewing import gold_of, suggestions
 
 pytestmark = pytest.mark.both_databases
@@ -64,8 +64,7 @@ def aliases_of(world: SimpleNamespace, spans: list[models.Span]) -> list[int]:
 def poster(
     user: models.User, note: models.Document, run: models.Author, name: str = "review_decide"
 ) -> Callable[..., Any]:
-    client = Client()
-    client.force_login(user)
+    client = signed_in(user)
     path = reverse(name, args=[note.project.slug, run.pk, note.pk])
 
     def post(act: str = "", **data: Any) -> Any:

@@ -1,13 +1,11 @@
 """The adjudication pages and their JSON: errors and content."""
 
-import json
 import re
 import uuid
 from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotations.core.access import Can, enter
@@ -31,6 +29,7 @@ from annotations.notes.services.talk import ThreadSubject, add_comment, raise_fl
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import made_world, world
+from tests.worlds.reviewing import send
 
 __all__ = ["made_world", "world"]
 NAME, DATE, CITY = (0, 11), (31, 41), (44, 50)
@@ -49,11 +48,6 @@ def read(world: SimpleNamespace) -> SimpleNamespace:
 
 def url(world: SimpleNamespace, name: str = "adjudicate") -> str:
     return reverse(name, args=["covid", world.note.pk])
-
-
-def send(client: Client, address: str, data: object) -> SimpleNamespace:
-    answer = client.post(address, json.dumps(data), content_type="application/json")
-    return SimpleNamespace(status=answer.status_code, json=answer.json())
 
 
 @pytest.fixture

@@ -60,8 +60,7 @@ def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
 def test_the_frame_of_every_page(page_of, live, axe):
     """The skip link comes first, the theme is kept, the menu closes, and the open tab is in sight."""
     project = make_project("covid")
-    page = page_of(make_member(project, Role.MANAGER), color_scheme="light")
-    page.goto(live("mfa_index"))
+    page = page_of(make_member(project, Role.MANAGER), "mfa_index", color_scheme="light")
     page.keyboard.press("Tab")
     link = page.get_by_role("link", name="Skip to content")
     expect(link).to_be_focused()
@@ -91,9 +90,8 @@ def test_the_frame_of_every_page(page_of, live, axe):
     assert fits(page)
 
 
-def test_an_htmx_request_that_fails_says_so(page_of, live, axe, settings):
-    page = page_of(make_user("ada"))
-    page.goto(live("mfa_index"))
+def test_an_htmx_request_that_fails_says_so(page_of, axe, settings):
+    page = page_of(make_user("ada"), "mfa_index")
     # htmx also writes its errors to the console, which would fail this test.
     page.evaluate("console.error = () => {}")
     # As on a page: the element exists, htmx sends a request, and the response is an error.

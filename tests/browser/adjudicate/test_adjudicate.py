@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import Adjudication, Cause, Label, Role, Span
 from tests import factories as make
-from tests.browser.annotate.steps import click_text, drag, label_button, press, reload
+from tests.browser.annotate.steps import click_text, drag, label_button, press, reload, saved
 from tests.browser.widths import PHONE, chrome_faults
 
 # The table of disagreements in the thesis, as one note (its tokens are the sentences').
@@ -61,11 +61,6 @@ def outcome(world: SimpleNamespace, kind: str = "adjudicated") -> list[tuple[str
     return [(label, TEXT[start:end]) for label, start, end in found]
 
 
-def saved(page: Page) -> None:
-    """Many acts in a row are sent one by one."""
-    expect(page.locator("#save-state")).to_have_text("Saved")
-
-
 def chosen(page: Page) -> Any:
     return page.locator("#list [aria-current=true]")
 
@@ -73,11 +68,10 @@ def chosen(page: Page) -> Any:
 # ── The whole way ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_from_three_annotators_to_gold(world, page_of, live, axe):
+def test_from_three_annotators_to_gold(world, page_of, axe):
     read_by_three(world)
     world.note.assignments.update(state="done")
-    page = page_of(world.rita)
-    page.goto(live("adjudications", "sirm"))
+    page = page_of(world.rita, "adjudications", "sirm")
     page.get_by_role("link", name="Begin").click()
     page.wait_for_selector("html[data-adjudicate=ready]")
     assert axe(page) == []
@@ -125,8 +119,7 @@ def test_from_three_annotators_to_gold(world, page_of, live, axe):
     assert Adjudication.objects.get().finished_by == world.rita
     assert outcome(world, "gold") == outcome(world)
     # carla sees what became of her spans, from the list of her notes.
-    page = page_of(world.people["carla"])
-    page.goto(live("notes", "sirm"))
+    page = page_of(world.people["carla"], "notes", "sirm")
     page.get_by_role("link", name="outcome").click()
     expect(page.locator(".stats dd")).to_have_text(["3", "2", "0", "2"])
     expect(page.get_by_role("main")).not_to_contain_text("bruno")
@@ -169,19 +162,16 @@ def test_a_phone_shows_whole_buttons_and_the_badge_counts_for_this_person(world,
     cut = "button => button.scrollWidth > button.clientWidth || button.scrollHeight > button.clientHeight"
     assert not unanimous.evaluate(cut)
     assert desk.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]
-    press(desk, "x")
-    saved(desk)
+    saved(desk, "x")
     for person, waits in ((world.rosa, True), (world.rita, False)):
-        page = page_of(person)
-        page.goto(live("adjudications", "sirm"))
+        page = page_of(person, "adjudications", "sirm")
         link = page.get_by_role("navigation").get_by_role("link", name="Adjudicate")
         expect(link.first).to_have_text(re.compile(r"Adjudicate\s*1" if waits else r"Adjudicate\s*$"))
 
 
-def test_disagreements_by_keys(world, page_of, live, axe):
+def test_disagreements_by_keys(world, page_of, axe):
     read_by_three(world)
-    page = page_of(world.rita)
-    page.goto(live("disagreements", "sirm"))
+    page = page_of(world.rita, "disagreements", "sirm")
     page.wait_for_selector("html[data-disagreements=ready]")
     expect(page.locator(".ad-location")).to_have_count(4)
     rows = page.locator(".ad-location").nth(1).locator("tbody tr")

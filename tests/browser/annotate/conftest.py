@@ -52,7 +52,11 @@ class Walk:
     @property
     def made(self) -> list[tuple[str, str]]:
         """(label, text) of the saved spans of the open note."""
-        saved(self.page)
+        return self.after()
+
+    def after(self, *keys: str) -> list[tuple[str, str]]:
+        """What is saved once these keys were pressed."""
+        saved(self.page, *keys)
         return quotes(self.ann, self.note)
 
 

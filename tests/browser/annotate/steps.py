@@ -40,7 +40,9 @@ def reload(page: Page, screen: str = "workbench") -> None:
     page.wait_for_selector(f"html[data-{screen}=ready]")
 
 
-def saved(page: Page) -> None:
+def saved(page: Page, *keys: str) -> None:
+    """Press the keys, if any, and wait until all is saved."""
+    press(page, *keys)
     expect(page.locator("#save-state")).to_have_text("Saved")
 
 

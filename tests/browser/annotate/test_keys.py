@@ -17,7 +17,9 @@ ARABIC = "المريض محمد علي عمره 54 سنة\nvisto a Torino\n"
 LINES = "Uno due tre.\nQuattro cinque sei.\nSette otto nove.\n"
 
 
-def chosen(page: Page) -> str:
+def chosen(page: Page, *keys: str) -> str:
+    """The selected text after these keys."""
+    press(page, *keys)
     return " ".join(str(page.evaluate("document.getSelection().toString()")).split())
 
 
@@ -25,21 +27,16 @@ def test_two_keys_a_span(walk_over):
     walk = walk_over(TEXT, TEXT, TEXT, ARABIC)
     page = walk.page
     # Wider, narrower, and the last label again.
-    press(page, "Control+End", "Control+ArrowLeft", "Home", "End")
-    assert chosen(page) == "."
-    press(page, "ArrowLeft", "+")
-    assert chosen(page) == "20/03/2021"
-    press(page, "-")
-    assert chosen(page) == "2021"
+    assert chosen(page, "Control+End", "Control+ArrowLeft", "Home", "End") == "."
+    assert chosen(page, "ArrowLeft", "+") == "20/03/2021"
+    assert chosen(page, "-") == "2021"
     press(page, "+", " ")  # no label was given yet: the palette asks
     expect(page.locator("#palette button").first).to_be_focused()
     press(page, "Shift+A")  # no key of its own: by its name
     expect(page.locator("#palette button:visible").filter(has=page.locator(".name"))).to_have_count(4)
     page.keyboard.type("GE")
-    press(page, "Enter")
-    assert walk.made == [("AGE", "20/03/2021")]
-    press(page, "Home", " ")
-    assert walk.made == [("AGE", "Rossi"), ("AGE", "20/03/2021")]
+    assert walk.after("Enter") == [("AGE", "20/03/2021")]
+    assert walk.after("Home", " ") == [("AGE", "Rossi"), ("AGE", "20/03/2021")]
     # Of a selected span: its ends, and another label by F2, where the last one comes first.
     press(page, "Shift+ArrowRight", "Alt+Shift+ArrowRight", "Control+Shift+ArrowLeft")
     assert walk.made[0] == ("AGE", "ossi riferisc")
@@ -47,20 +44,14 @@ def test_two_keys_a_span(walk_over):
     expect(page.locator("#palette button").first).to_contain_text("AGE")
     press(page, "ArrowRight", "Enter")
     expect(page.locator("#note")).to_be_focused()
-    press(page, "Backspace", "Control+z", "Control+Shift+z")
-    assert walk.made == [("AGE", "20/03/2021")]
+    assert walk.after("Backspace", "Control+z", "Control+Shift+z") == [("AGE", "20/03/2021")]
     # `,` selects the next unlabeled candidate; a label's key, or `.` for the last label, labels it.
     walk.go_on()
-    press(page, ",")
-    assert chosen(page) == "Mario Rossi"
-    press(page, "1", ",", "d", ",")
-    assert chosen(page) == "Via Roma 12"
-    press(page, ",", ",")
-    assert chosen(page) == "Torino"
-    press(page, "c", ",")
-    assert chosen(page) == "Rossi"  # at the start of its sentence; named before
-    press(page, ";")
-    assert chosen(page) == "10121"
+    assert chosen(page, ",") == "Mario Rossi"
+    assert chosen(page, "1", ",", "d", ",") == "Via Roma 12"
+    assert chosen(page, ",", ",") == "Torino"
+    assert chosen(page, "c", ",") == "Rossi"  # at the start of its sentence; named before
+    assert chosen(page, ";") == "10121"
     press(page, ".")
     assert walk.made == [("PATIENT", "Mario Rossi"), ("DATE", "12 marzo 2021"), ("CITY", "10121"), ("CITY", "Torino")]
     # Nothing left: a word says so.
@@ -88,23 +79,16 @@ def test_two_keys_a_span(walk_over):
     expect(page.locator("#selected [data-act=all]")).to_have_count(0)
     assert walk.made == [("PATIENT", "Rossi")] * 3
     assert Event.objects.filter(document_id=walk.note.pk, verb__startswith="span").count() == 2
-    press(page, "Control+z")
-    assert walk.made == [("PATIENT", "Rossi")]
-    press(page, "Control+Shift+z")
-    assert walk.made == [("PATIENT", "Rossi")] * 3
+    assert walk.after("Control+z") == [("PATIENT", "Rossi")]
+    assert walk.after("Control+Shift+z") == [("PATIENT", "Rossi")] * 3
     expect(page.locator("#note")).to_be_focused()
     # Arrows follow the writing.
     walk.go_on()
-    press(page, "Home", "ArrowLeft")  # the next word lies to the left
-    assert chosen(page) == "محمد"
-    press(page, "Shift+ArrowLeft", "1")
-    assert walk.made == [("PATIENT", "محمد علي")]
-    press(page, "Alt+ArrowLeft")  # its left end is its end
-    assert walk.made == [("PATIENT", "محمد علي عمره")]
-    press(page, "Shift+ArrowRight", "Alt+ArrowRight", "Alt+Shift+ArrowRight")
-    assert walk.made == [("PATIENT", "المريض محمد عل")]
-    press(page, "ArrowDown", "Home", "ArrowRight", "ArrowRight")
-    assert chosen(page) == "Torino"
+    assert chosen(page, "Home", "ArrowLeft") == "محمد"  # the next word lies to the left
+    assert walk.after("Shift+ArrowLeft", "1") == [("PATIENT", "محمد علي")]
+    assert walk.after("Alt+ArrowLeft") == [("PATIENT", "محمد علي عمره")]  # its left end is its end
+    assert walk.after("Shift+ArrowRight", "Alt+ArrowRight", "Alt+Shift+ArrowRight") == [("PATIENT", "المريض محمد عل")]
+    assert chosen(page, "ArrowDown", "Home", "ArrowRight", "ArrowRight") == "Torino"
 
 
 def test_a_note_by_keys(walk_over):
@@ -126,14 +110,10 @@ def test_a_note_by_keys(walk_over):
     press(page, "Shift+Tab")
     expect(page.locator("#note .is-selected")).to_have_text("Mario Rossi")
     press(page, "2")
-    press(page, "Tab", "Delete")
-    assert walk.made == [("DOCTOR", "Mario Rossi")]
-    press(page, "Control+z")
-    assert walk.made == [("DOCTOR", "Mario Rossi"), ("DATE", "54")]
-    press(page, "Control+z")
-    assert walk.made[0] == ("PATIENT", "Mario Rossi")
-    press(page, "Control+Shift+z", "Control+y")
-    assert walk.made == [("DOCTOR", "Mario Rossi")]
+    assert walk.after("Tab", "Delete") == [("DOCTOR", "Mario Rossi")]
+    assert walk.after("Control+z") == [("DOCTOR", "Mario Rossi"), ("DATE", "54")]
+    assert walk.after("Control+z")[0] == ("PATIENT", "Mario Rossi")
+    assert walk.after("Control+Shift+z", "Control+y") == [("DOCTOR", "Mario Rossi")]
     press(page, "Escape", "Enter")
     assert AnnotationSet.objects.get(document=walk.handed_in()).state == "submitted"
     # The sheet names what is bound.
@@ -147,12 +127,9 @@ def test_a_note_by_keys(walk_over):
     # Resize by keys.
     walk.go_on()
     press(page, "ArrowRight", "ArrowRight", "1")
-    press(page, "Shift+ArrowRight")
-    assert walk.made == [("PATIENT", "Mario Rossi")]
-    press(page, "Alt+ArrowRight")
-    assert walk.made == [("PATIENT", "Rossi")]
-    press(page, "Alt+ArrowLeft", "Alt+ArrowLeft", "Shift+ArrowLeft")
-    assert walk.made == [("PATIENT", "Paziente Mario")]
+    assert walk.after("Shift+ArrowRight") == [("PATIENT", "Mario Rossi")]
+    assert walk.after("Alt+ArrowRight") == [("PATIENT", "Rossi")]
+    assert walk.after("Alt+ArrowLeft", "Alt+ArrowLeft", "Shift+ArrowLeft") == [("PATIENT", "Paziente Mario")]
     assert len(walk.made) == 1
     # Tab leaves after the last span and escape leaves at once.
     walk.go_on()
@@ -203,16 +180,14 @@ def test_submitting_by_a_held_key_and_a_comment_that_waits(walk_over: Any) -> No
     expect(page.locator("#note-name")).to_have_text("n01")
     assert page.evaluate("window.stayed")
     # A key that is held down hands in one note.
-    press(page, "ArrowRight", "1")
-    saved(page)
+    saved(page, "ArrowRight", "1")
     page.keyboard.press("Escape")
     page.keyboard.down("Enter")
     expect(page.locator("#note-name")).to_have_text("n02")
     page.keyboard.down("Enter")
     page.keyboard.down("Enter")
     page.keyboard.up("Enter")
-    press(page, "ArrowRight", "1")
-    saved(page)
+    saved(page, "ArrowRight", "1")
     expect(page.locator("#note-name")).to_have_text("n02")
     assert AnnotationSet.objects.filter(state="submitted").count() == 2
     # Words that wait in a comment warn too.

@@ -37,8 +37,7 @@ def test_annotations_that_could_not_be_started(world, page_of, live):
     expect(page.locator("#seeded")).to_have_text("Began from the spans of rules-1.")
     expect(notice).to_be_hidden()
     expect(button).to_be_hidden()
-    press(page, "ArrowRight", "2")
-    saved(page)
+    saved(page, "ArrowRight", "2")
     assert painted(page) == quotes(world.ann, world.note)
     assert [label for label, _ in painted(page)] == ["PATIENT", "DOCTOR"]
 
@@ -61,8 +60,7 @@ def test_a_second_tab_finds_the_annotations_started(world, page_of, live):
 def test_withdrawn_annotations(opened, world, live):
     """No more changes are accepted, and the page says why, even if it was open before."""
     word, buttons = opened.locator("#withdrawn"), opened.locator("#submit, #reopen")
-    press(opened, "ArrowRight", "1")
-    saved(opened)
+    saved(opened, "ArrowRight", "1")
     expect(word).to_be_hidden()
     AnnotationSet.objects.update(state="withdrawn")
     press(opened, "ArrowRight", "2")

@@ -108,8 +108,7 @@ def test_where_keys_go_on(long):
         assert selected(page) == ""
         press(page, "ArrowRight")
         following = selected(page)
-        press(page, key)
-        saved(page)
+        saved(page, key)
         expect(page.locator("#note .span.is-selected")).to_be_in_viewport()
         # So is a span.
         there = top(page)
@@ -133,7 +132,6 @@ def test_the_hit_of_a_search_by_its_own_link(long, page_of, live):
     assert selected(page) == "riga377 Mario"
     is_at(page, top(page))
     expect(page.locator("#L378")).to_be_in_viewport(ratio=1)
-    press(page, "1")
-    saved(page)
+    saved(page, "1")
     expect(page.locator("#note .span")).to_have_text("riga377 Mario")
     expect(page.locator("#note .span")).to_be_in_viewport()

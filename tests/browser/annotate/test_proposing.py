@@ -40,8 +40,7 @@ def test_the_likeliest_labels_have_the_keys_1_2_and_3(walk_over: Any) -> None:
     click_text(page, "Berg", click_count=2)
     first = page.locator("#palette .wb-label").first
     expect(page.locator("#palette .is-rank")).to_have_text(["1", "2", "3"])
-    press(page, "r")
-    assert walk.made == [("DOCTOR", "van den Berg")]
+    assert walk.after("r") == [("DOCTOR", "van den Berg")]
     click_text(page, "Mary", click_count=2)
     expect(first).to_contain_text("DOCTOR")  # used most
     # Names filter; the others keep their places.
@@ -51,15 +50,13 @@ def test_the_likeliest_labels_have_the_keys_1_2_and_3(walk_over: Any) -> None:
     expect(page.locator("#palette .wb-label:visible")).to_have_count(1)
     after = page.locator("#palette .wb-label").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
     assert before == after
-    press(page, "Enter")
-    assert walk.made == [("DOCTOR", "van den Berg"), ("PATIENT", "Mary Smith")]
+    assert walk.after("Enter") == [("DOCTOR", "van den Berg"), ("PATIENT", "Mary Smith")]
     # In the next note, the same string gets the label that this person gave it.
     with page.expect_response("**/candidates"):
         walk.go_on()
     click_text(page, "Mary", click_count=2)
     expect(first).to_contain_text("PATIENT")
-    press(page, "1")
-    assert walk.made == [("PATIENT", "Mary Smith")]
+    assert walk.after("1") == [("PATIENT", "Mary Smith")]
 
 
 def test_candidates_and_a_last_look_before_submitting(walk_over: Any) -> None:
@@ -125,8 +122,7 @@ def test_nothing_moves_when_something_is_selected(walk_over: Any) -> None:
     expect(page.locator("#note .span")).to_have_count(0)
     assert places() == before and stays(still)
     # For people who see a span's chip only while they point at it, neither.
-    press(page, "Control+z")
-    saved(page)
+    saved(page, "Control+z")
     type(walk.ann).objects.filter(pk=walk.ann.pk).update(reduced_chips=True)
     page.reload()
     page.wait_for_selector("html[data-workbench=ready]")

@@ -93,8 +93,7 @@ def test_coming_back_asks_what_changed(walk_over):
     # An answer that is older than a saved change undoes nothing: neither a new span nor the reopening of the note.
     for act, keys, spans in (("changes", ["ArrowRight", "2"], 2), ("reopen", ["u"], 1)):
         note = walk.go_on()
-        press(page, "ArrowRight", "1")
-        saved(page)
+        saved(page, "ArrowRight", "1")
         if act == "reopen":
             press(page, "Escape", "Enter")
             walk.handed_in()

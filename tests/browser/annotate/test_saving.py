@@ -15,8 +15,7 @@ def test_what_waits_is_saved(walk_over):
     walk = walk_over(*[TEXT] * 9)
     page = walk.page
     # A reload keeps spans and undo.
-    press(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
-    saved(page)
+    saved(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
     drawn = painted(page)
     # The folded list of notes stays folded, and position and selection are restored.
     page.locator("#notes-list summary").press("Enter")
@@ -57,8 +56,7 @@ def test_what_waits_is_saved(walk_over):
     page.unroute_all()
     # A message on what was refused is not replaced by the one that all changes are saved.
     walk.go_on()
-    press(page, "ArrowRight", "1", "ArrowRight", "1")
-    saved(page)
+    saved(page, "ArrowRight", "1", "ArrowRight", "1")
     page.context.set_offline(True)
     press(page, "Escape", "Control+Home", "Tab", "2", "Tab", "2")
     expect(page.locator("#save-state")).to_have_text("Offline, 2 waiting")
@@ -83,8 +81,7 @@ def test_what_waits_is_saved(walk_over):
     assert walk.made == painted(page) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
     # A double click on submit submits once.
     walk.go_on()
-    press(page, "ArrowRight", "1", "Escape")
-    saved(page)
+    saved(page, "ArrowRight", "1", "Escape")
     page.get_by_role("button", name="Submit").dblclick()
     before = walk.handed_in()
     assert Event.objects.filter(document_id=before.pk, verb="set.submitted").count() == 1
@@ -133,8 +130,7 @@ def test_limits(walk_over, monkeypatch):
     # A full note refuses a span in a sentence and undo goes on.
     walk.go_on()
     monkeypatch.setattr("annotations.core.changes.MOST_SPANS", 2)
-    press(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
-    saved(page)
+    saved(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
     before = painted(page)
     press(page, "ArrowRight", "d")
     expect(page.locator("#notice")).to_contain_text("an annotation set holds at most 2 spans on one note")
@@ -153,10 +149,8 @@ def test_two_tabs(walk_over, page_of, live):
     walk = walk_over(TEXT, TEXT)
     page = walk.page
     other = open_note(page_of(beside=page), live, walk.note)
-    press(page, "ArrowRight", "1")
-    saved(page)
-    press(other, "ArrowRight", "ArrowRight", "2")
-    saved(other)
+    saved(page, "ArrowRight", "1")
+    saved(other, "ArrowRight", "ArrowRight", "2")
     expect(other.locator("#notice")).to_contain_text("1 span added")
     assert painted(other) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
     page.bring_to_front()
@@ -169,11 +163,9 @@ def test_two_tabs(walk_over, page_of, live):
     assert walk.made.count(("CITY", "Rossi")) <= 1
     # A tab that is behind overwrites nothing.
     walk.go_on()
-    press(page, "ArrowRight", "1")
-    saved(page)
+    saved(page, "ArrowRight", "1")
     open_note(other, live, walk.note)
-    press(other, "Tab", "2")
-    saved(other)
+    saved(other, "Tab", "2")
     page.bring_to_front()
     press(page, "d")  # still selected there, still PATIENT there
     expect(page.locator("#notice")).to_contain_text("Your change was not saved")
@@ -229,7 +221,6 @@ def test_submitted_elsewhere(opened, world, page_of, live):
     expect(opened.locator("#notice")).to_contain_text("All changes are saved")
     made = quotes(world.ann, world.note)
     assert [label for label, _quote in made] == ["PATIENT"]
-    press(opened, "ArrowLeft", "2")
-    saved(opened)
+    saved(opened, "ArrowLeft", "2")
     assert len(quotes(world.ann, world.note)) == 2
     assert opened.evaluate("window.stayed")

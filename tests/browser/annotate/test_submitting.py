@@ -64,8 +64,7 @@ def test_submitting_and_its_undo(walk_over):
         expect(page.locator("#workbench")).to_have_attribute("data-state", "draft")
         expect(said).to_have_text("Reopened. You can change this note again.")
         assert state_of(before) == "draft"
-        press(page, "2")
-        saved(page)
+        saved(page, "2")
         # The offer ends when the next note is left.
         press(page, "Escape", "Enter")
         expect(page.locator("#submitted")).to_be_visible()

@@ -30,8 +30,7 @@ def test_comments(world, page_of, live):
     expect(page.locator("#note")).to_be_focused()
     assert page.title() != "broken"
     drag(page, "Mario Rossi")
-    press(page, "1")
-    saved(page)
+    saved(page, "1")
     press(page, "m")
     expect(page.locator("#comment-compose label")).to_contain_text("On PATIENT: “Mario Rossi”")
     write(page, "Or his father?")
@@ -93,7 +92,7 @@ def test_comments(world, page_of, live):
     assert Comment.objects.get(text="Half a thought.").document == world.note
 
 
-def test_flagging(world, opened, live):
+def test_flagging(world, opened):
     page = opened
     press(page, "f")
     dialog = page.locator("#flag-dialog")
@@ -164,8 +163,7 @@ def test_finding_and_writing(walk_over):
     # Where it ends is selected: a label key labels it.
     press(page, "Escape")
     expect(page.locator("#find")).to_be_hidden()
-    press(page, "1")
-    assert walk.made == [("PATIENT", "ROSSI")]
+    assert walk.after("1") == [("PATIENT", "ROSSI")]
     # F3 goes on from there without the bar; a name over a line break is found too.
     press(page, "F3")
     assert page.evaluate("String(document.getSelection())") == "Rossi"
@@ -233,8 +231,7 @@ def test_ones_own_keys(world, page_of, live):
     page.wait_for_selector("html[data-workbench=ready]")
     expect(page.locator("#note-name")).to_have_text(world.note.name)
     drag(page, "54")
-    press(page, "1")
-    saved(page)
+    saved(page, "1")
     assert quotes(world.ann, world.note) == [("AGE", "54")]
     # The page that was open all the while takes the keys over when somebody comes back to it.
     before.bring_to_front()

@@ -27,8 +27,7 @@ def is_open(page: Page, note: Any) -> None:
 
 def test_in_place_there_and_back(ready, world, live):
     first, second, third = world.notes
-    press(ready, "ArrowRight", "ArrowRight", "1")
-    saved(ready)
+    saved(ready, "ArrowRight", "ArrowRight", "1")
     press(ready, "n")
     is_open(ready, second)
     assert ready.url == live("annotate", "covid", second.pk)
@@ -38,8 +37,7 @@ def test_in_place_there_and_back(ready, world, live):
     expect(ready.locator("#crumb-note")).to_have_text(second.name)
     expect(ready.locator("#own-keys")).to_have_attribute("href", re.compile(rf"/keys/\?note={second.pk}$"))
     expect(ready.locator("#said")).to_contain_text(second.name)
-    press(ready, "ArrowRight", "c")
-    saved(ready)
+    saved(ready, "ArrowRight", "c")
     assert quotes(world.ann, second) == [("CITY", "Paziente")]
     ready.locator("#notes").get_by_role("link", name=third.name).click()
     is_open(ready, third)
@@ -50,8 +48,7 @@ def test_in_place_there_and_back(ready, world, live):
     ready.go_back()
     is_open(ready, first)
     expect(ready.locator("#note .is-selected")).to_have_text("Mario")
-    press(ready, "2")
-    saved(ready)
+    saved(ready, "2")
     assert quotes(world.ann, first) == [("DOCTOR", "Mario")]
     with ready.expect_response("**/spans?*opened=1"):
         ready.go_forward()
@@ -88,8 +85,7 @@ def test_what_waits_goes_on_being_saved_in_the_note_that_was_left(ready, world):
 
 def test_what_was_fetched_ahead_and_changed_since_is_brought_up_to_date(ready, world, page_of, live):
     other = open_note(page_of(beside=ready), live, world.notes[1])
-    press(other, "ArrowRight", "1")
-    saved(other)
+    saved(other, "ArrowRight", "1")
     ready.bring_to_front()
     press(ready, "n")
     is_open(ready, world.notes[1])

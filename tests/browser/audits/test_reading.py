@@ -106,10 +106,9 @@ def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> N
     assert AuditNote.objects.get(state="reading").position == 1
 
 
-def test_leaks_are_decided_by_keys(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_leaks_are_decided_by_keys(ward: SimpleNamespace, page_of: Any, axe: Any) -> None:
     read_one(ward.plan, ward.rev, "visto", "Bianchi")
-    page = page_of(ward.mia)
-    page.goto(live("audit_leaks", "covid", 1))
+    page = page_of(ward.mia, "audit_leaks", "covid", 1)
     page.wait_for_selector("html[data-leaks=ready]")
     sent: list[str] = []
     page.on("request", lambda request: request.method == "POST" and sent.append(request.url))

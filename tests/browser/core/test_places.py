@@ -11,13 +11,12 @@ TEXT = "Mario Rossi, 54 anni."
 
 
 def test_ctrl_k_leads_to_a_note_and_leaves_the_keys_of_the_page_alone(
-    transactional_db: None, page_of: Any, live: Any, axe: Any
+    transactional_db: None, page_of: Any, axe: Any
 ) -> None:
     project = make.make_project("ward", name="Ward")
     ann = make.make_member(project, "annotator", "ann")
     first, second = (make.make_note(project, TEXT, name, annotators=[ann]) for name in ("caso-1", "caso-2"))
-    page = page_of(ann)
-    page.goto(live("annotate", "ward", first.pk))
+    page = page_of(ann, "annotate", "ward", first.pk)
     dialog, field = page.get_by_role("dialog", name="Go to"), page.get_by_role("combobox")
     page.get_by_role("button", name="Go to").focus()
     page.keyboard.press("Control+k")

@@ -17,7 +17,7 @@ def column(table: Locator, number: int) -> list[str]:
     return [text.split("\n")[0].strip() for text in table.locator(f"tbody tr > :nth-child({number})").all_inner_texts()]
 
 
-def test_times_figures_and_words_are_sorted(page_of: Any, live: Any) -> None:
+def test_times_figures_and_words_are_sorted(page_of: Any) -> None:
     """The newest first. As words, 1 Dec 2025 would come before 3 Oct 2026, and 25 Nov 2026 after both; so would 2."""
     project = make.make_project("ward", name="Ward")
     mia, people = make.make_member(project, "manager", "mia"), []
@@ -28,8 +28,7 @@ def test_times_figures_and_words_are_sorted(page_of: Any, live: Any) -> None:
     make.make_member(project, user="dan")
     for number in range(10):
         make.make_note(project, annotators=people[number > 1 : 2])
-    page = page_of(mia)
-    page.goto(live("project", "ward"))
+    page = page_of(mia, "project", "ward")
     page.locator("summary", has_text="Figures, people and languages").click()
     table = page.get_by_role("table", name="Members with their last activity")
     head = table.get_by_role("columnheader", name="Last activity")

@@ -39,8 +39,7 @@ def round_trips(page: Page) -> None:
 
 def test_the_page_follows_the_job(staged, page_of, live, axe, monkeypatch):
     manager, project, row = staged
-    page = page_of(manager)
-    page.goto(live("import_preview", project.slug, row.pk))
+    page = page_of(manager, "import_preview", project.slug, row.pk)
     page.get_by_role("button", name="Start import").dblclick()
     page.wait_for_url("**/jobs/*/")
     job = Job.objects.get()

@@ -10,14 +10,13 @@ from tests.pairs.piles import court, pair
 
 
 @pytest.mark.browser
-def test_a_person_settles_by_keyboard(transactional_db, page_of, live, tmp_path):
+def test_a_person_settles_by_keyboard(transactional_db, page_of, tmp_path):
     project = court()
     mia = make_member(project, "manager", "mia")
     one = invented(1, tokens=300)
     twin = one.clear.replace("servito", "prestato servizio")
     pair(project, {"first": one.clear, "second": twin, "published": one.published})
-    page = page_of(mia)
-    page.goto(live("pairs", "court"))
+    page = page_of(mia, "pairs", "court")
     page.get_by_role("radio", name="first").focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("radio", name="second")).to_be_checked()

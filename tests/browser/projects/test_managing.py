@@ -23,10 +23,9 @@ COVERED = """() => [...document.querySelectorAll(".label-table td:has(.actions)"
     cell.querySelector(".actions :is(a, button)").getBoundingClientRect().left < cell.getBoundingClientRect().left)"""
 
 
-def test_categories_and_labels(world, page_of, live):
+def test_categories_and_labels(world, page_of):
     """A category is added by keys and given to a label, and a double click adds one label."""
-    page: Page = page_of(world.mia, **PHONE)
-    page.goto(live("labels", "covid"))
+    page: Page = page_of(world.mia, "labels", "covid", **PHONE)
     for width in (1440, 800):
         page.set_viewport_size({"width": width, "height": 844})
         assert not page.evaluate(COVERED), "buttons cover no other cell"
@@ -57,6 +56,5 @@ def test_categories_and_labels(world, page_of, live):
     expect(page.locator(".errorlist")).to_have_count(0)
     assert fits(page)
     # The note shows the color at its next load.
-    page = page_of(world.ann)
-    page.goto(live("annotate", "covid", world.note.pk))
+    page = page_of(world.ann, "annotate", "covid", world.note.pk)
     expect(page.locator(".span.hue-9")).to_have_text("Mario Rossi")

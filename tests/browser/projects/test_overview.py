@@ -22,10 +22,9 @@ def mia(transactional_db):
     return make.make_member(project, "manager", "mia")
 
 
-def test_the_next_step_by_keys(mia, page_of, live):
+def test_the_next_step_by_keys(mia, page_of):
     """The next step is the first stop of Tab, and the list of all steps stays open where it was opened."""
-    page: Page = page_of(mia)
-    page.goto(live("project", "covid"))
+    page: Page = page_of(mia, "project", "covid")
     steps = page.locator("ol.steps")
     expect(steps).to_be_hidden()
     page.locator("summary", has_text="All steps").press("Enter")

@@ -29,8 +29,7 @@ def clinic():
 
 @pytest.mark.nightly
 def test_a_stretch_its_counterpart_and_an_example(clinic, page_of, live, axe):
-    page = page_of(clinic.mia)
-    page.goto(live("release_note", "covid", 1, clinic.notes[0].pk))
+    page = page_of(clinic.mia, "release_note", "covid", 1, clinic.notes[0].pk)
     expect(page.locator("html")).to_have_attribute("data-beside", "ready")
     page.locator(".is-original .stretch").nth(3).focus()
     expect(page.locator(".stretch.is-linked")).to_have_text(["Torino", "[CITY]"])
@@ -47,10 +46,9 @@ def test_a_stretch_its_counterpart_and_an_example(clinic, page_of, live, axe):
     assert axe(page) == [] and fits_everywhere(page)
 
 
-def test_findings_are_decided(clinic, page_of, live):
+def test_findings_are_decided(clinic, page_of):
     """A decision is not lost while another of its string is answered; then by keys alone."""
-    page = page_of(clinic.mia)
-    page.goto(live("release", "covid", 1))
+    page = page_of(clinic.mia, "release", "covid", 1)
     page.get_by_role("link", name="Decide findings").press("Enter")
     expect(page.locator("html")).to_have_attribute("data-findings", "ready")
     items = page.locator(".leak-item")

@@ -54,7 +54,11 @@ class Reviewing:
     @property
     def gold(self) -> list[tuple[str, str]]:
         """The gold of the open note, once all is saved."""
-        saved(self.page)
+        return self.after()
+
+    def after(self, *keys: str) -> list[tuple[str, str]]:
+        """The gold once these keys were pressed and all is saved."""
+        saved(self.page, *keys)
         return gold(self.note)
 
 

@@ -76,8 +76,7 @@ def test_a_note_by_keys_ends_masked_and_with_hints(scored, page_of, live):
     press(page, "v")
     expect(page.locator("#chosen")).to_contain_text("Mario Rossi")
     press(page, "v")
-    press(page, "x")  # a recent decision can be changed
-    saved(page)
+    saved(page, "x")  # a recent decision can be changed
     assert ("PATIENT", "Mario Rossi") not in gold(text)
     press(page, "Enter")
     page.wait_for_url(f"**/review/{scored.run.pk}/{scored.note.pk}/")
@@ -109,9 +108,8 @@ def test_one_key_accepts_the_rest_and_finishes_unless_there_are_hints(scored, pa
     assert ("AGE", "54 anni") in gold(second) and len(gold(second)) == 5
 
 
-def test_a_string_by_keys(scored, page_of, live, axe):
-    page = page_of(scored.rita)
-    page.goto(live("review_strings", "covid"))
+def test_a_string_by_keys(scored, page_of, axe):
+    page = page_of(scored.rita, "review_strings", "covid")
     page.get_by_role("link", name="Mario Rossi").press("Enter")
     page.wait_for_selector("html[data-strings=ready]")
     boxes = page.locator("[name=tick]")
@@ -133,10 +131,9 @@ def test_a_string_by_keys(scored, page_of, live, axe):
     )
 
 
-def test_strings_are_decided_in_their_list(scored, page_of, live, axe):
+def test_strings_are_decided_in_their_list(scored, page_of, axe):
     """By keys and by mouse; the next string is selected by itself, and the last decision can be undone."""
-    page = page_of(scored.rita)
-    page.goto(live("review_strings", "covid"))
+    page = page_of(scored.rita, "review_strings", "covid")
     page.wait_for_selector("html[data-string-list=ready]")
     rows = page.locator(".rv-row")
     expect(rows.first.locator(".rv-context")).to_contain_text("Mario Rossi")
@@ -162,8 +159,7 @@ def test_runs_together_by_keys(scored, page_of, live, axe):
     at = TEXT.index("Mario")
     for note in scored.notes:
         make.make_set(note, scored.other, [(at, at + 5, "PATIENT")], submitted=True)
-    page = page_of(scored.rita)
-    page.goto(live("runs", "covid"))
+    page = page_of(scored.rita, "runs", "covid")
     for name in ("crf-1", "rules-1"):
         page.get_by_label(f"Review {name} together with other runs").press(" ")
     page.get_by_role("button", name="Review together").press("Enter")
@@ -183,8 +179,7 @@ def test_runs_together_by_keys(scored, page_of, live, axe):
     expect(chosen(page)).to_contain_text("12/03/2021")
     saved(page)
     assert gold(scored.note) == [("PATIENT", "Mario Rossi")]
-    press(page, "u")
-    saved(page)
+    saved(page, "u")
     assert [state.split(" · ")[1] for state in states(page)] == ["open"] * 5
     page.locator("#filters-box summary").click()
     page.get_by_label("Agreeing runs").select_option("2")
@@ -195,15 +190,13 @@ def test_two_reviewers_by_keys(scored, page_of, live, axe):
     """The second reviewer decides blind, sees the differences, takes over one decision of the first, and finishes."""
     type(scored.project).objects.update(second_review="blind")
     first = open_review(page_of(scored.rita), live, scored)
-    press(first, "a", "a", "c", "a")
-    saved(first)
+    saved(first, "a", "a", "c", "a")
     press(first, "Enter")
     first.wait_for_url(f"**/{scored.notes[1].pk}/")
     page = open_review(page_of(scored.rosa), live, scored)
     expect(page.locator("#stage")).to_contain_text("rita reviewed this note first. You decide without seeing")
     assert states(page) == ["open"] * 4
-    press(page, "a", "x", "x", "a")
-    saved(page)
+    saved(page, "a", "x", "x", "a")
     press(page, "Enter")
     expect(page.locator("#notice")).to_contain_text("You and rita differ in 2 locations")
     expect(page.locator("#stage")).to_contain_text("You and rita both reviewed this note")
@@ -235,8 +228,7 @@ def test_a_planted_leak_by_keys(scored, page_of, live, axe, monkeypatch):
     )
     assert listed(page) == ["12/03/2021", "Torino", "Bianchi"]
     expect(page.locator("#hints-box")).not_to_contain_text("Mario Rossi")
-    press(page, "a", "c", "a")
-    saved(page)
+    saved(page, "a", "c", "a")
     press(page, "Enter")
     notice = page.locator("#notice")
     expect(notice).to_contain_text("1 planted leak was hidden to measure missed identifiers. It is not marked.")
@@ -252,8 +244,7 @@ def test_a_planted_leak_by_keys(scored, page_of, live, axe, monkeypatch):
     assert Review.objects.get(document=scored.note).finished_at is None
     reload(page, "review")
     expect(chosen(page)).to_contain_text("Mario Rossi")
-    press(page, "a")
-    saved(page)
+    saved(page, "a")
     press(page, "Enter")
     page.wait_for_url(f"**/review/{scored.run.pk}/{scored.notes[1].pk}/")
     page.wait_for_selector("html[data-review=ready]")

@@ -32,11 +32,9 @@ def test_hostile_text_and_names(transactional_db, page_of, live):
         [("\U0001f468\u200d\U0001f469", "'\"&"), ("\u0645\u062d\u0645\u062f", "\u05e9\u05dd"), ("Rossi", "'\"&")],
     )
     page = open_review(page_of(rita), live, SimpleNamespace(project=project, run=run, note=note))
-    press(page, "a", "1", "a")
-    saved(page)
+    saved(page, "a", "1", "a")
     drag(page, "<img src=x")
-    press(page, "2")
-    saved(page)
+    saved(page, "2")
     assert gold(note) == [
         ("'\"&", "<img src=x"), ("'\"&", "\U0001f468\u200d\U0001f469"),
         ("<img src=x onerror=alert(1)>", "\u0645\u062d\u0645\u062f"), ("'\"&", "Rossi"),
@@ -86,8 +84,7 @@ def test_small_windows_and_no_text_in_any_url(opened: Page) -> None:
     opened.on("request", lambda request: seen.append(request.url))
     press(opened, "a", "x", "c", "u")
     drag(opened, "54 anni")
-    press(opened, "d")
-    saved(opened)
+    saved(opened, "d")
     assert len(seen) >= 3  # an undo is sent alone
     assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]
 

@@ -31,18 +31,15 @@ def test_keys_alone(refined, page_of, live):
     expect(page.locator("#chosen")).to_contain_text("Before: 12 AGE")
     expect(page.locator("#chosen")).to_contain_text("Now: 12/03/2021 DATE")
     expect(page.locator("#chosen")).to_contain_text("Changed by the refiner: A whole date.")
-    press(page, "a", "x")
-    saved(page)
+    saved(page, "a", "x")
     assert [state.split(" · ")[0] for state in states(page)] == ["accepted", "removed", "accepted", "kept in gold"]
     assert gold(refined.note) == [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("HOSPITAL", "Torino")]
     # What was removed is no hint of a missed identifier.
     assert "54 anni" not in page.locator("#hints").inner_text()
-    press(page, "u")
-    saved(page)
+    saved(page, "u")
     assert gold(refined.note)[-1] == ("DATE", "12/03/2021")
     reload(page, "review")
-    press(page, "c")  # the key of CITY keeps the annotation with this label
-    saved(page)
+    saved(page, "c")  # the key of CITY keeps the annotation with this label
     assert gold(refined.note)[-1] == ("CITY", "Torino")
     press(page, "Enter")
     page.wait_for_url(f"**/review/{refined.run.pk}/**")

@@ -26,8 +26,7 @@ def test_decisions_are_saved_once_and_for_one_person(many, world, live_server):
     assert [label for label, _ in painted(page)] == ["PATIENT", "DATE", "CITY", "DOCTOR"]
     # Finishing offline keeps the page.
     many.go_on()
-    press(page, "a", "a", "a", "a")
-    saved(page)
+    saved(page, "a", "a", "a", "a")
     page.context.set_offline(True)
     press(page, "Enter")
     expect(page.locator("#notice")).to_contain_text("The note was not finished")
@@ -53,8 +52,7 @@ def test_decisions_are_saved_once_and_for_one_person(many, world, live_server):
 
 def test_two_reviewers_lose_no_decision(opened, world, page_of, live):
     other = open_review(page_of(world.rosa), live, world)
-    press(opened, "a")
-    saved(opened)
+    saved(opened, "a")
     # Rosa still sees it as open and rejects it: the server refuses, says why, and shows the current state.
     press(other, "x")
     expect(other.locator("#notice")).to_contain_text("decided on this meanwhile. Your decision was not saved")
@@ -63,8 +61,7 @@ def test_two_reviewers_lose_no_decision(opened, world, page_of, live):
     # Each goes on with suggestions that the other has not decided; both pages show the same in the end.
     # It is selected again, so that she decides again about it, not about the next one.
     expect(other.locator("#note .is-selected")).to_have_text("Mario Rossi")
-    press(other, "j", "x")  # the date
-    saved(other)
+    saved(other, "j", "x")  # the date
     press(opened, "j", "a")  # Torino
     expect(opened.locator("#notice")).to_contain_text("This note was changed by someone else")
     saved(opened)
@@ -74,8 +71,7 @@ def test_two_reviewers_lose_no_decision(opened, world, page_of, live):
     assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("HOSPITAL", "Torino")]
     # Having seen it, Rosa may decide differently; Rita's undo does not revert that.
     click_text(other, "Torino")
-    press(other, "x")
-    saved(other)
+    saved(other, "x")
     press(opened, "u")
     expect(opened.locator("#notice")).to_contain_text("Later decisions changed this span")
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]

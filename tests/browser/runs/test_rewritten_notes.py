@@ -27,9 +27,8 @@ def world(transactional_db):
     return SimpleNamespace(mia=mia, note=note, author=author)
 
 
-def test_the_review_shows_what_is_in_doubt(world, page_of, live):
-    page = page_of(world.mia, **PHONE)
-    page.goto(live("review", "covid", world.author.pk, world.note.pk))
+def test_the_review_shows_what_is_in_doubt(world, page_of):
+    page = page_of(world.mia, "review", "covid", world.author.pk, world.note.pk, **PHONE)
     page.wait_for_selector("html[data-review=ready]")
     chosen = page.locator("#chosen")
     expect(chosen).to_contain_text("The model also removed these words: non diabetico")

@@ -40,10 +40,8 @@ def world(transactional_db, settings, tmp_path):
     return SimpleNamespace(project=project, model=model, manager=make.make_member(project, "manager", "mia"))
 
 
-def opened(world: SimpleNamespace, page_of: Any, live: Any, **options: Any) -> Page:
-    page = page_of(world.manager, **options)
-    page.goto(live("runs", "ward"))
-    return page
+def opened(world: SimpleNamespace, page_of: Any, **options: Any) -> Page:
+    return page_of(world.manager, "runs", "ward", **options)
 
 
 def choose(page: Page, name: str) -> None:
@@ -54,7 +52,7 @@ def choose(page: Page, name: str) -> None:
 
 @pytest.mark.nightly
 def test_the_slider_follows_the_number_and_gives_way_to_a_wanted_figure(world, page_of, live, axe):
-    page = opened(world, page_of, live)
+    page = opened(world, page_of)
     slider, figures = page.get_by_role("slider", name="Choose a threshold"), page.locator("#masking output")
     field = page.get_by_role("spinbutton", name="Threshold (optional)", exact=True)
     recall = page.get_by_role("spinbutton", name="Or: recall to reach (optional)")

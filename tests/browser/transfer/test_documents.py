@@ -21,8 +21,7 @@ def world(transactional_db: None) -> SimpleNamespace:
 
 
 def test_a_pdf_is_previewed_imported_and_shown(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page: Page = page_of(world.mia, **PHONE)
-    page.goto(live("import", "covid"))
+    page: Page = page_of(world.mia, "import", "covid", **PHONE)
     written = pdf("First page of Anna Neri. " * 20, "Second page.")
     page.locator("input[type=file]").first.set_input_files(
         {"name": f"{'long-name-' * 8}.pdf", "mimeType": "application/pdf", "buffer": written}

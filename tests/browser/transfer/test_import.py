@@ -24,10 +24,8 @@ def world(transactional_db):
 
 
 @pytest.fixture
-def opened(world, page_of, live):
-    page: Page = page_of(world.mia)
-    page.goto(live("import", "covid"))
-    return page
+def opened(world, page_of):
+    return page_of(world.mia, "import", "covid")
 
 
 @pytest.fixture
@@ -68,7 +66,7 @@ def run(row: Import) -> None:
     run_import(import_id=row.pk, progress=silent)
 
 
-def test_files_are_dropped(opened, live, settings):
+def test_files_are_dropped(opened, settings):
     """Nothing wrong is sent, an error keeps the chosen files, and a double click stages one import."""
     settings.UPLOAD_MAX_BYTES = 1024 * 1024
     opened.reload()
@@ -125,12 +123,11 @@ def test_folders_and_many_files_arrive_unchanged(opened, live, folder, settings)
     assert Document.objects.count() == 7
 
 
-def test_a_zip_with_unknown_labels_by_keyboard(world, page_of, live, tmp_path, axe):
+def test_a_zip_with_unknown_labels_by_keyboard(world, page_of, tmp_path, axe):
     path = tmp_path / "notes.zip"
     annotations = "T1\tPATIENTS 0 4\tAnna\nT2\tDRAGON 5 9\tNeri\n"
     path.write_bytes(zipped({"set/uno.txt": b"Anna Neri", "set/uno.ann": annotations.encode()}))
-    page = page_of(world.mia, **PHONE)
-    page.goto(live("import", "covid"))
+    page = page_of(world.mia, "import", "covid", **PHONE)
     button = page.get_by_role("button", name="Choose files")
     button.focus()
     expect(button).to_be_focused()

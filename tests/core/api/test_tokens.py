@@ -15,6 +15,7 @@ from annotations.core.api.tokens import MOST_TOKENS, create_token, revoke_token,
 from annotations.core.services import ServiceError
 from annotations.models import ApiToken, Event, Membership, User
 from tests.factories import PASSWORD, make_project, make_user
+from tests.worlds.pages import signed_in
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.django_db
@@ -23,9 +24,7 @@ PAGE = reverse("api_tokens")
 
 @pytest.fixture
 def client(world) -> Client:
-    client = Client()
-    client.force_login(world.manager)
-    return client
+    return signed_in(world.manager)
 
 
 def test_a_token_is_shown_once_and_stored_as_a_hash(world, client):

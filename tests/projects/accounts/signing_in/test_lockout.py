@@ -16,6 +16,7 @@ from annotations.projects.services import accounts
 from annotations.projects.services.accounts import client_ip
 from tests.factories import PASSWORD, make_user
 from tests.projects.accounts.signing_in.test_sign_in import reset_path
+from tests.worlds.pages import signed_in
 
 pytestmark = pytest.mark.django_db
 LIMIT = settings.AXES_FAILURE_LIMIT
@@ -220,8 +221,7 @@ def by_link(person, session):
 
 
 def by_the_admin(person, session):
-    admin = Client()
-    admin.force_login(make_user("root", is_staff=True, is_superuser=True))
+    admin = signed_in(make_user("root", is_staff=True, is_superuser=True))
     sent = {"password1": NEW, "password2": NEW, "usable_password": "true"}
     admin.post(f"/admin/annotations/user/{person.pk}/password/", sent)
 
