@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annotations.text.names import MAX_ID
+from tests.deidreview import access_table as pages
 from tests.deidreview.access_table import alike
 from tests.factories import LABELS
 
-MEMBERS = "401 404 200 200 200 200 404 404"
-ALL_NOTES = "401 404 200 403 200 200 404 404"  # all roles that see every note
-ANNOTATORS = "401 404 403 200 200 200 404 404"
-REVIEWERS = "401 404 403 403 200 200 404 404"
-MANAGERS = "401 404 403 403 403 200 404 404"
-SIGNED_IN = "401 200 200 200 200 200 200 200"
+# The rights are those of pages. Where a browser is sent to the sign-in page, a program gets 401.
+MEMBERS, ALL_NOTES, ANNOTATORS, REVIEWERS, MANAGERS, SIGNED_IN = (
+    row.replace("302", "401")
+    for row in (pages.MEMBERS, pages.ALL_NOTES, pages.ANNOTATORS, pages.REVIEWERS, pages.MANAGERS, pages.SIGNED_IN)
+)
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,12 @@ from annotations.projects.services.labels import update_label
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
+from tests.gold.test_preview import GOLD, ROSSI, TEXT, TORINO
 from tests.held import made_once
 from tests.projects.overview_pages import rows, show, stages
 from tests.worlds.checks import check_page
 from tests.worlds.pages import make_world, signed_in
 from tests.worlds.reviewing import review, suggestions
-
-TEXT = "Mario Rossi vive a Torino."
-ROSSI, TORINO = (0, 11, "PATIENT"), (19, 25, "CITY")
-GOLD = reverse("gold", args=["covid"])
 
 
 def make_frozen():
