@@ -11,9 +11,9 @@ from annotations.formats.documents.reading import ENDINGS, DocumentKind
 from fixtures.quality.documents import is_equal
 from fixtures.quality.written_documents import docx as written_docx
 from fixtures.quality.written_documents import pdf as written_pdf
-from tests.formats.documents import test_odt, test_records, test_rtf
+from tests.formats.documents import test_records
 from tests.formats.documents.helpers import docx, mapped, p, read, results, tarred
-from tests.formats.documents.test_odt import odt
+from tests.formats.documents.test_word_processors import odt, rtf
 from tests.zips import zipped
 
 WORDS = "Dr. José Núñez"
@@ -85,8 +85,8 @@ def _mail():
 WHOLE = {
     "a.pdf": written_pdf(1).data,
     "a.docx": written_docx(2).data,
-    "a.odt": test_odt.odt("<text:p>a<text:s/>b</text:p>"),
-    "a.rtf": test_rtf.rtf(r"{\header H\par}a\'e9\u233?{\fonttbl{\f0\fcharset204 x;}}\f0 b{\footnote c}"),
+    "a.odt": odt("<text:p>a<text:s/>b</text:p>"),
+    "a.rtf": rtf(r"{\header H\par}a\'e9\u233?{\fonttbl{\f0\fcharset204 x;}}\f0 b{\footnote c}"),
     "a.html": b"<!doctype html><html><p>a<table><tr><td>b</html>",
     "a.eml": _mail(),
     "a.txt": "año 😀".encode(),
