@@ -14,9 +14,18 @@
     else input.removeAttribute("aria-activedescendant");
     option?.scrollIntoView({ block: "nearest" });
   };
+  // Enter, pressed before the answer to what was typed has come.
+  let entered = false;
+  /** Choose nothing until the answer comes: what is listed answers something else. */
+  const wait = () => {
+    entered = false;
+    choose();
+  };
+  input.addEventListener("input", wait);
   const open = () => {
     if (dialog.open) return;
     input.value = "";
+    wait();
     dialog.showModal();
     input.dispatchEvent(new Event("places:open"));
   };
@@ -47,9 +56,16 @@
     const at = options.findIndex((each) => each.getAttribute("aria-selected") === "true");
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && options.length) choose(options[(at + step + options.length) % options.length]);
-    else if (event.key === "Enter") options[at]?.click();
-    else return;
+    else if (event.key !== "Enter") return;
+    else if (options[at]) options[at].click();
+    else entered = true;
     event.preventDefault();
   });
-  document.addEventListener("htmx:afterSwap", (event) => event.target instanceof Element && event.target.id === "places-list" && choose(all()[0]));
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (!(event.target instanceof Element) || event.target.id !== "places-list") return;
+    const { requestConfig } = /** @type {CustomEvent} */ (event).detail;
+    if (requestConfig.parameters.text !== input.value) return;
+    choose(all()[0]);
+    if (entered) all()[0]?.click();
+  });
 })();

@@ -32,9 +32,8 @@ def test_ctrl_k_leads_to_a_note_and_leaves_the_keys_of_the_page_alone(
     expect(dialog).to_be_hidden()
     expect(page.get_by_role("button", name="Go to")).to_be_focused()
     page.keyboard.press("Meta+k")
-    field.fill("caso-2")
-    expect(page.get_by_role("option")).to_have_count(1)
-    page.keyboard.press("ArrowDown")
+    # A quick hand: what is listed still answers the empty field.
+    page.keyboard.type("caso-2")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/notes/{second.pk}/**")
     assert not Span.objects.exists()
