@@ -26,8 +26,9 @@ class ReviewConfig(AppConfig):
 
         suggestions_stored.add("annotations.review.services.planting.draw_leaks")
 
-        from annotations.core import navigation
+        from annotations.core import addresses, navigation
 
+        addresses.register("project.reviews", "reviews")
         left = "annotations.review.selectors.reviewing.notes_left"
         navigation.add_group(navigation.NavigationGroup("review", _("Review"), 60, counter=left))
         entry = partial(navigation.Entry, "review", keeps=("run",))
