@@ -54,7 +54,7 @@ def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
 def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project, monkeypatch):
     """Each batch hides its planted leaks, so that no page shows or counts them while the run is in progress."""
     monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
-    monkeypatch.setattr(jobs, "budget_of", lambda backend: Budget(notes=4))
+    monkeypatch.setattr(jobs.base, "budget_of", lambda backend: Budget(notes=4))
     project.planted_share = 10
     project.save()
     run, write, seen = started(project), jobs._write, []
@@ -148,7 +148,7 @@ def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
 
 
 def test_a_label_merged_during_a_run_is_followed_by_the_later_batches_and_runs(project, monkeypatch):
-    monkeypatch.setattr(jobs, "budget_of", lambda backend: Budget(notes=4))
+    monkeypatch.setattr(jobs.base, "budget_of", lambda backend: Budget(notes=4))
     write = jobs._write
 
     def with_merge(row, results):

@@ -170,7 +170,7 @@ export const words = {
     leftCharacter: gettext("Move the left end by one character"),
     ranked: gettext("Apply one of the three likeliest labels"),
     repeat: gettext("Use the last label again"),
-    goOn: gettext("Move on by itself, or no longer: select the next candidate after labeling"),
+    goOn: gettext("Turn “Move on” on or off: select the next candidate after labeling"),
     palette: gettext("Choose a label for the selected text or span"),
     attributes: gettext("Set attributes of the selected span: then press a number"),
     sourcePage: gettext("Show or close the page of the document from which the selected span comes"),

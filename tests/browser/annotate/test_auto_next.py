@@ -22,7 +22,7 @@ def test_a_key_a_span(transactional_db, page_of, live):
     ann = make.make_member(project, user="ann")
     notes = [make.make_note(project, TEXT, f"caso-{number}", annotators=[ann]) for number in (1, 2)]
     page = open_note(page_of(ann), live, notes[0])
-    switch = page.get_by_role("button", name="Move on by itself")
+    switch = page.get_by_role("button", name="Move on")
     press(page, "Control+,", ",", "1")
     expect(switch).to_have_attribute("aria-pressed", "true")
     chosen(page, "54 anni")

@@ -135,7 +135,7 @@ def test_notes_by_finger(walk_over, axe):
     walk.handed_in()
     # With auto-next the palette goes along.
     walk.go_on()
-    page.get_by_role("button", name="Move on by itself").tap()
+    page.get_by_role("button", name="Move on").tap()
     page.get_by_role("button", name="Next candidate").tap()
     for label, following in (("PATIENT", "54 anni"), ("AGE", "12/03/2021"), ("DATE", "Torino")):
         palette.get_by_role("button", name=label).tap()
