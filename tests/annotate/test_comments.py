@@ -305,13 +305,9 @@ def test_clearing(world: SimpleNamespace) -> None:
 
 def test_refused(world: SimpleNamespace) -> None:
     for data, error in (
-        ({"reason": "boredom"}, "reason"),
-        ({"reason": None}, "reason"),
-        ({"reason": "other"}, "text"),
-        ({"text": "x" * 501}, "text"),
-        ({"text": "a\0"}, "malformed"),
-        ({"text": ["x"]}, "text"),
-    ):
+        ({"reason": "boredom"}, "reason"), ({"reason": None}, "reason"), ({"reason": "other"}, "text"),
+        ({"text": "x" * 501}, "text"), ({"text": "a\0"}, "malformed"), ({"text": ["x"]}, "text"),
+    ):  # fmt: skip
         answer = flag(world, world.ann, **data)
         assert (answer.status_code, answer.json()["error"]) == (400, error), data
     assert not Flag.objects.exists()

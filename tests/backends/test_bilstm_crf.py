@@ -200,17 +200,10 @@ def test_layers_can_be_left_out(tmp_path, files, settings):
     assert found and all(0 <= span.confidence <= 1 for span in found)
 
 
-@pytest.mark.parametrize(
-    ("losses", "rate"),
-    [
-        ([], 0.1),
-        ([3, 2, 2, 2], 0.1),
-        ([3, 2, 2, 2.1, 2], 0.05),
-        ([3, 2, 2, 2, 2, 2, 2], 0.05),
-        ([3, 2, 2, 2, 2, 2, 2, 2], 0.025),
-        ([3, 2, 2, 2, 1, 2, 2], 0.1),
-    ],
-)
+@pytest.mark.parametrize(("losses", "rate"), [
+    ([], 0.1), ([3, 2, 2, 2], 0.1), ([3, 2, 2, 2.1, 2], 0.05), ([3, 2, 2, 2, 2, 2, 2], 0.05),
+    ([3, 2, 2, 2, 2, 2, 2, 2], 0.025), ([3, 2, 2, 2, 1, 2, 2], 0.1),
+])  # fmt: skip
 def test_the_rate_falls_after_epochs_without_a_lower_loss(losses, rate):
     assert rate_after(losses, Hyperparameters(rate=0.1, factor=0.5, patience=3)) == rate
 
@@ -284,14 +277,12 @@ def test_a_second_training_keeps_labels_words_and_embeddings_of_the_first(tmp_pa
 def test_damaged_models_are_refused(tmp_path, hardly_trained):
     card = json.loads(unzipped(hardly_trained)["card.json"])
     for change, why in (
-        ({"hidden": 10**9}, "out of range"),
-        ({"crf": 1}, "neither true nor false"),
-        ({"embeddings": []}, "out of range"),
-        ({"embeddings": [{"name": 1}]}, "missing or unknown fields"),
+        ({"hidden": 10**9}, "out of range"), ({"crf": 1}, "neither true nor false"),
+        ({"embeddings": []}, "out of range"), ({"embeddings": [{"name": 1}]}, "missing or unknown fields"),
         ({"embeddings": [card["embeddings"][0] | {"name": "../words.vec"}]}, "no plain file name"),
         ({"embeddings": [card["embeddings"][0] | {"kind": "code"}]}, "no plain file name"),
         ({"labels": ["B", "A"]}, "sorted and distinct"),
-    ):
+    ):  # fmt: skip
         made = damaged(hardly_trained, tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())
         with pytest.raises(BackendError, match=why):
             BiLstmCrfBackend(str(made))
@@ -325,10 +316,8 @@ def test_tasks_without_embeddings_or_spans_are_refused(tmp_path, files):
 
 WORDS = ["the", "Rossi", "età", "città", "New", "13", "…", "naïve"]
 FORMATS = {
-    "glove": made_vectors.as_glove,
-    "text": made_vectors.as_word2vec_text,
-    "binary": made_vectors.as_word2vec_binary,
-}
+    "glove": made_vectors.as_glove, "text": made_vectors.as_word2vec_text, "binary": made_vectors.as_word2vec_binary,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
@@ -350,23 +339,19 @@ def test_fasttext_takes_the_mean_of_word_and_n_grams(tmp_path):
     assert (_fnv(b""), _fnv(b"a"), _fnv(b"foobar")) == (0x811C9DC5, 0xE40C292C, 0xBF9CF968)
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"", "its format is unknown. Known formats: word2vec"),
-        (b"just some prose that is no file of vectors\n", "its format is unknown"),
-        (gzip.compress(b"a 1 2\n"), "compressed with gzip; unpack it first"),
-        (b"PK\x03\x04", "is a zip archive; unpack it first"),
-        (pickle.dumps({"a": [1.0]}), "is a pickle, which could run code"),
-        (b"a 1 2\nb 1\n", "line 2 must have a word and 2 values"),
-        (b"3 2\na 1 2\nb 3 4\n", "it has 2 words, but its first line says 3"),
-        (b"2 9999\na 1 2\n", "its first line must give the number"),
-        (b"2 2\na " + bytes(8) + b"\nb " + bytes(3), "it ends early; copy it again"),
-        (b"9 2\na " + bytes(8), "begins no word"),
-        (b"a 1 2\n" + b"b" * (1 << 21), "line 2 is too long"),
-        (struct.pack("<ii", 793712314, 12) + b"\0" * 4, "it ends early"),
-    ],
-)
+@pytest.mark.parametrize(("content", "why"), [
+    (b"", "its format is unknown. Known formats: word2vec"),
+    (b"just some prose that is no file of vectors\n", "its format is unknown"),
+    (gzip.compress(b"a 1 2\n"), "compressed with gzip; unpack it first"),
+    (b"PK\x03\x04", "is a zip archive; unpack it first"),
+    (pickle.dumps({"a": [1.0]}), "is a pickle, which could run code"),
+    (b"a 1 2\nb 1\n", "line 2 must have a word and 2 values"),
+    (b"3 2\na 1 2\nb 3 4\n", "it has 2 words, but its first line says 3"),
+    (b"2 9999\na 1 2\n", "its first line must give the number"),
+    (b"2 2\na " + bytes(8) + b"\nb " + bytes(3), "it ends early; copy it again"),
+    (b"9 2\na " + bytes(8), "begins no word"), (b"a 1 2\n" + b"b" * (1 << 21), "line 2 is too long"),
+    (struct.pack("<ii", 793712314, 12) + b"\0" * 4, "it ends early"),
+])  # fmt: skip
 def test_damaged_and_foreign_files_are_refused(tmp_path, content, why):
     (tmp_path / "bad.vec").write_bytes(content)
     with pytest.raises(BackendError, match=why) as caught:

@@ -223,16 +223,10 @@ def characters_task(folder, **options):
 IN_ADVANCE = {"adapt": 2, "unlabeled": [text for text, _ in moved_notes(3)]}
 
 
-@pytest.mark.parametrize(
-    ("make", "options", "epoch"),
-    [
-        (bilstm_task, IN_ADVANCE, 2),
-        (transformer_task, IN_ADVANCE, 2),
-        (spacy_task, {}, 2),
-        (masked_task, {"held_out": HELD_OUT}, 2),
-        (characters_task, {"held_out": HELD_OUT}, 3),
-    ],
-)
+@pytest.mark.parametrize(("make", "options", "epoch"), [
+    (bilstm_task, IN_ADVANCE, 2), (transformer_task, IN_ADVANCE, 2), (spacy_task, {}, 2),
+    (masked_task, {"held_out": HELD_OUT}, 2), (characters_task, {"held_out": HELD_OUT}, 3),
+])  # fmt: skip
 def test_a_killed_training_continues_and_gives_the_same_model(make, options, epoch, tmp_path: Path) -> None:
     """In language pre-training, if it has some. Damaged checkpoints and those of other tasks are ignored."""
     steps: list[Step] = []
@@ -250,4 +244,4 @@ def test_a_killed_training_continues_and_gives_the_same_model(make, options, epo
     assert learn(replace(killed, report=again.append), tmp_path / "again.zip") == whole
     assert [(step.adapting, step.iteration, step.held_out_loss) for step in again] == [
         (step.adapting, step.iteration, step.held_out_loss) for step in steps
-    ]
+    ]  # fmt: skip

@@ -23,16 +23,13 @@ MODEL = "model.safetensors"
 KINDS = {
     "tagger": (
         lambda folder: tiny_bert(folder, ["Anna di Rovigo"], ["O", "B-PER", "I-PER"]),
-        lambda folder: TokenClassificationBackend(str(folder), "set", {"PER": "PATIENT"}),
-        "config.json",
+        lambda folder: TokenClassificationBackend(str(folder), "set", {"PER": "PATIENT"}), "config.json",
     ),
     "flair": (
-        made_flair,
-        lambda folder: FlairBackend(str(folder), "set", {"PER": "PATIENT", "LOC": "CITY"}),
-        "config.json",
+        made_flair, lambda folder: FlairBackend(str(folder), "set", {"PER": "PATIENT", "LOC": "CITY"}), "config.json"
     ),
     "gliner": (made_gliner, lambda folder: GlinerBackend(str(folder), "set", {"city": "CITY"}), "gliner_config.json"),
-}
+}  # fmt: skip
 
 
 def repeated(words):
@@ -42,13 +39,12 @@ def repeated(words):
 
 UNUSABLE = [
     (tuple(KINDS), MODEL, None, "pickle|Pickled|never opened|Convert the tagger"),
-    (tuple(KINDS), MODEL, "x", "can't be (used|read)"),
-    (tuple(KINDS), "config", "[", "can't be used"),
+    (tuple(KINDS), MODEL, "x", "can't be (used|read)"), (tuple(KINDS), "config", "[", "can't be used"),
     (("tagger", "gliner"), "tokenizer.json", None, "lacks tokenizer.json"),
     (("tagger",), "tokenizer.json", "{}", "can't be read as a tokenizer"),
     (("tagger",), "config", '{"model_type": "bert", "auto_map": {"AutoModel": "evil.Net"}}', "code of its own"),
     (("flair",), "words.json", repeated, "can't be used"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -302,11 +302,8 @@ def test_the_command_takes_a_mapping_and_words_that_win(gold, tmp_path, export):
     words = ["--map-label", "date=DAY", "--skip-label", "City", "--map-label", "AGE=A"]
     export("--mapping", "Partner", *words)
     assert labels() == {
-        "mapping": "Partner",
-        "written": {"A": 1, "DAY": 1, "NAME": 1},
-        "left_out": {"CITY": 1},
-        "merged": 1,
-    }
+        "mapping": "Partner", "written": {"A": 1, "DAY": 1, "NAME": 1}, "left_out": {"CITY": 1}, "merged": 1
+    }  # fmt: skip
 
 
 def test_wrong_words_are_refused_before_anything_is_written(gold, tmp_path, export):

@@ -34,95 +34,65 @@ pytestmark = pytest.mark.django_db
 
 # Command lines by what the person needs. {0} is a file that does not exist, {1} a token of “ann”.
 TABLE: dict[Can | RequiredStanding | str, list[str]] = {
-    Can.SEE_PROJECT: ["labels covid"],
-    Can.ANNOTATE: ["submit covid caso-1"],
+    Can.SEE_PROJECT: [
+        "labels covid"
+    ],
+    Can.ANNOTATE: [
+        "submit covid caso-1"
+    ],
     Can.READ_NOTES: [
-        "agreement covid",
-        "backends covid",
-        "compare_runs covid --runs a,b",
-        "corpus_statistics covid",
-        "diff_gold covid 1 2",
-        "disagreements covid",
-        "grouped_sentences covid --gold 1",
-        "jobs covid",
-        "loop covid",
-        "models covid",
-        "planted_leaks covid",
+        "agreement covid", "backends covid", "compare_runs covid --runs a,b",
+        "corpus_statistics covid", "diff_gold covid 1 2", "disagreements covid", "grouped_sentences covid --gold 1",
+        "jobs covid", "loop covid", "models covid", "planted_leaks covid",
         "score covid --author annotator:ann",
     ],
     Can.MAKE_GOLD: [
-        "adjudicate covid {0}",
-        "freeze_gold covid",
-        "majority_gold covid",
-        "majority_gold covid --preview",
-        "majority_gold covid --list",
-        "make_gold covid --set annotator:ann",
-        "review covid run:a {0}",
-        "review_bulk covid --list",
-        "split_gold covid 1 --seed a",
-        "withdraw_gold covid caso-1",
+        "adjudicate covid {0}", "freeze_gold covid", "majority_gold covid", "majority_gold covid --preview",
+        "majority_gold covid --list", "make_gold covid --set annotator:ann", "review covid run:a {0}",
+        "review_bulk covid --list", "split_gold covid 1 --seed a", "withdraw_gold covid caso-1",
     ],
     Can.EXPORT: [
-        "agreement covid --table {0}",
-        "export_documents covid {0} --format brat --set gold",
+        "agreement covid --table {0}", "export_documents covid {0} --format brat --set gold",
         "models covid --download crf-1 --to {0}",
     ],
     Can.RELEASE: [
-        "audit_plan covid",
-        "audit_plan covid --discard",
-        "deid_records covid {0} {0}",
-        "feed status covid",
+        "audit_plan covid", "audit_plan covid --discard", "deid_records covid {0} {0}", "feed status covid",
         "feed run covid letters --once",
         "release covid --set gold --policy mask --out {0}",
         "surrogates covid",
     ],
     Can.MANAGE: [
-        "add_member covid out --role manager",
-        "deid_audio covid {0} --out {0}",
-        "calibrate covid --run a --gold 1",
-        "erase_patient covid P-1 --yes",
-        "import_documents covid {0} --format text",
-        "import_audio covid {0} --words {0}",
-        "judge_gaps covid a --server s",
-        "transcribe covid {0}",
+        "add_member covid out --role manager", "deid_audio covid {0} --out {0}", "calibrate covid --run a --gold 1",
+        "erase_patient covid P-1 --yes", "import_documents covid {0} --format text",
+        "import_audio covid {0} --words {0}", "judge_gaps covid a --server s", "transcribe covid {0}",
         "known_identifiers covid",
-        "labels covid --delete CITY",
-        "labels covid --move CITY --position 2",
-        "map_group covid a b --role viewer",
-        "merge_labels covid CITY HOSPITAL",
-        "models covid --retire crf-1",
-        "pair_published covid {0}",
-        "password_link covid ann",
-        "remove_member covid ann",
+        "labels covid --delete CITY", "labels covid --move CITY --position 2",
+        "map_group covid a b --role viewer", "merge_labels covid CITY HOSPITAL", "models covid --retire crf-1",
+        "pair_published covid {0}", "password_link covid ann", "remove_member covid ann",
         "rename_label covid CITY --name Town",
-        "run_model covid rules",
-        "schema add covid {0}",
-        "serve_model covid none --protocol inception",
-        "read_parquet covid none {0} {0}",
-        "train_model covid --gold 1",
+        "run_model covid rules", "schema add covid {0}", "serve_model covid none --protocol inception",
+        "read_parquet covid none {0} {0}", "train_model covid --gold 1",
     ],
     Can.ARCHIVE: [
-        "archive_project covid",
-        "delete_project covid --name Covid",
-        "export_archive covid {0}",
+        "archive_project covid", "delete_project covid --name Covid", "export_archive covid {0}",
         "export_documents covid {0} --format archive",
     ],
-    RequiredStanding.SIGN_IN: ["backends", "completion bash", "ready", "verify_certificate {0}"],
+    RequiredStanding.SIGN_IN: [
+        "backends", "completion bash", "ready", "verify_certificate {0}"
+    ],
     RequiredStanding.CREATE_PROJECTS: [
-        "create_project New --labels meddocan",
-        "import_archive {0}",
-        "import_documents new {0} --format archive",
+        "create_project New --labels meddocan", "import_archive {0}", "import_documents new {0} --format archive"
     ],
-    RequiredStanding.SEE_QUEUES: ["queues"],
+    RequiredStanding.SEE_QUEUES: [
+        "queues"
+    ],
     RequiredStanding.ADMINISTER: [
-        "backup {0}",
-        "create_scim_token",
-        "link_account ann a b",
-        "load_demo",
-        "restore {0}",
+        "backup {0}", "create_scim_token", "link_account ann a b", "load_demo", "restore {0}"
     ],
-    "see or change API tokens of “ann”": ["create_token ann Nightly", "revoke_token {1}", "tokens ann"],
-}
+    "see or change API tokens of “ann”": [
+        "create_token ann Nightly", "revoke_token {1}", "tokens ann"
+    ],
+}  # fmt: skip
 ROLES = {"vic": Role.VIEWER, "ann": Role.ANNOTATOR, "rev": Role.REVIEWER, "mia": Role.MANAGER}
 
 

@@ -223,15 +223,9 @@ def days_between(text):
     return (found[-1] - found[0]).days
 
 
-@pytest.mark.parametrize(
-    ("others", "text", "language"),
-    [
-        ((), STAY, "en"),
-        (("P-1",), FIVE_DAYS, "en"),
-        (("P-2",), FIVE_DAYS, "en"),
-        ((), FIVE_DAYS, "es"),
-    ],
-)
+@pytest.mark.parametrize(("others", "text", "language"), [
+    ((), STAY, "en"), (("P-1",), FIVE_DAYS, "en"), (("P-2",), FIVE_DAYS, "en"), ((), FIVE_DAYS, "es"),
+])  # fmt: skip
 def test_dates_of_the_note_the_patient_or_the_project_decide_or_the_language(empty, others, text, language):
     for patient in others:
         add_note(empty, "a", STAY, language="en", patient_id=patient)

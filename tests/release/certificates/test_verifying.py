@@ -157,19 +157,9 @@ def refused_carrier(data, carrier):
 
 
 HIDING = [
-    "nothing",
-    "extra field",
-    "owner",
-    "permissions",
-    "between",
-    "second name",
-    "after the content",
-    "comment",
-    "comment of a file",
-    "before",
-    "after",
-    "empty folder",
-]
+    "nothing", "extra field", "owner", "permissions", "between", "second name", "after the content", "comment",
+    "comment of a file", "before", "after", "empty folder",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("carrier", HIDING)

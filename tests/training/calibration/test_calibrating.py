@@ -21,9 +21,8 @@ from tests.worlds.commands import printed, told
 from tests.worlds.queue import worked
 
 pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("fake", "no_redis"),
-]
+    pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake", "no_redis"),
+]  # fmt: skip
 NOTES = 30
 
 
