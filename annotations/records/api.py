@@ -118,7 +118,7 @@ def read_record_schema(access: Access, record_schema: int) -> dict[str, Any]:
 
 @router.post(f"{ONE}/review", Can.MANAGE, response=SchemaFields)
 def review_record_schema(access: Access, record_schema: int) -> dict[str, Any]:
-    """Confirm that you have reviewed a version. Who added it can't review it."""
+    """Confirm that you have reviewed a version. Who added it can review it only where one manager works alone."""
     row = review_schema(schema=selectors.schema_of(access, record_schema), actor=access.user)
     return summary(row, selectors.version_before(row))
 

@@ -33,6 +33,14 @@ def schema_of(access: Access, pk: int) -> models.RecordSchema:
     return found
 
 
+def may_review(row: models.RecordSchema, user: models.User) -> bool:
+    """Whether a person may review a version: another one than added it, or a manager who works alone in the project."""
+    if row.created_by_id != user.pk:
+        return True
+    managers = models.Membership.objects.filter(project=row.project_id, role=models.Role.MANAGER, active=True)
+    return row.project.is_alone and not managers.exclude(user=user).exists()
+
+
 def newest_schema(project: models.Project, data_type: str) -> models.RecordSchema:
     """The newest version of a type. Raises ServiceError `type`, with the types that there are."""
     found = schemas_of(project).filter(data_type=data_type).order_by("-number").first()

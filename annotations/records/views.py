@@ -11,7 +11,7 @@ from annotations.core.access import Access, Can
 from annotations.core.forms import attempted
 from annotations.core.requests import FORM, Request, error_as_message, in_project, paged, posted, takes_uploads
 from annotations.core.services import NOTE_READ, ServiceError
-from annotations.models import Job
+from annotations.models import Job, RecordSchemaState
 from annotations.records import selectors
 from annotations.records.forms import RecordReleaseForm, RecordsForm, SchemaForm
 from annotations.records.rules.plans import RecordError
@@ -61,6 +61,7 @@ def record_schema(request: Request, access: Access, pk: int) -> HttpResponse:
         "leaves": [(leaf, differing.pop(leaf.path, None)) for leaf in leaves],
         "others": list(differing.values()),
         "own": row.created_by_id == access.user.pk,
+        "may_review": row.state == RecordSchemaState.DRAFT and selectors.may_review(row, access.user),
         "passing": sum(leaf.rule.rule == FieldRule.PASS for leaf in leaves),
     }
     return render(request, "records/schema.html", context)

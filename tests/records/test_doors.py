@@ -8,11 +8,12 @@ from django.urls import reverse
 
 from annotations.core.stored_files import open_stored
 from annotations.jobs.runner import run as work
-from annotations.models import Job, Record, RecordSchema, Release, StoredFile
+from annotations.models import Event, Job, Membership, Project, Record, RecordSchema, Release, StoredFile
 from annotations.ops.services.erasing import erase_patient
+from annotations.records.services.schemas import add_schema
 from annotations.release.services.exporting import withdraw
 from tests.factories import make_member
-from tests.records.world import LISTING_1, LISTING_2, STRINGS, active, label_strings, saved, ward
+from tests.records.world import FLAT, LISTING_1, LISTING_2, STRINGS, VISIT, active, label_strings, saved, ward
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.pages import signed_in
@@ -68,6 +69,32 @@ def test_a_schema_needs_a_second_person_and_its_changes_are_shown(project, mia):
     assert api.post(f"/projects/ward/record-schemas/{added['id']}/activate").status_code == 409
     assert api.post("/projects/ward/record-schemas", {"text": "{}"}).status_code == 422
     assert "data-changed" in check_page(again.get(page("record_schema", added["id"])))
+
+
+def test_a_manager_who_works_alone_reviews_the_own_schema_and_the_certificate_says_so(project, mia, tmp_path):
+    client, api = signed_in(mia), Program(mia)
+    schema = add_schema(project=project, text=json.dumps(FLAT), actor=mia)
+    here, route = page("record_schema", schema.pk), f"/projects/ward/record-schemas/{schema.pk}/review"
+    assert 'value="review"' not in check_page(client.get(here)) and api.post(route).status_code == 409
+    Project.objects.update(distribution=Project.Distribution.MANAGERS)
+    other = make_member(project, "manager", "noa")
+    assert 'value="review"' not in check_page(client.get(here)) and api.post(route).status_code == 409
+    Membership.objects.filter(user=other).update(active=False)
+    assert 'value="review"' in check_page(client.get(here))
+    client.post(here, {"act": "review"})
+    client.post(here, {"act": "activate"})
+    schema.refresh_from_db()
+    assert (schema.state, schema.reviewed_by, schema.created_by) == ("active", mia, mia)
+    assert list(Event.objects.filter(verb__startswith="record_schema").values_list("actor", flat=True)) == [mia.pk] * 3
+    assert "data-one-person" in check_page(client.get(here))
+    source, certificate = saved(tmp_path / "in.ndjson", [VISIT]), tmp_path / "certificate.json"
+    answered("deid_records", "ward", source, tmp_path / "out.ndjson", "--type", "visit", "--certificate", certificate)
+    manifest = json.loads((tmp_path / "out.ndjson.manifest.json").read_text())
+    content = json.loads(certificate.read_text())["certificate"]
+    assert [one["one_person"] for one in manifest["schemas"]] == ["mia"]
+    assert [one["one_person"] for one in content["data"]["records"]["schemas"]] == ["mia"]
+    risks = [one["text"] for one in content["governance"]["risks"]]
+    assert any("mia, both added and reviewed the schema visit 1" in one for one in risks), risks
 
 
 def test_a_file_waits_is_reviewed_released_and_exported(project, mia):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from annotations.models import Project, Release, ReleasePolicy, ReleaseState, User
+from annotations.models import Project, RecordSchema, Release, ReleasePolicy, ReleaseState, User
 from annotations.records.rules.reader import content_hash
 from annotations.records.selectors import active_schemas
 from annotations.release.rules.certificates.content import RecordSchemaHash, RecordsFile, ReleasedRecords
+from annotations.release.services.certificates.people import name_of
 from annotations.release.services.certificates.signing import sign_files
 from annotations.release.services.starting import release_records
 
@@ -47,10 +48,7 @@ def leave(
         RecordsFile(records=one.records, held_back=one.held, bytes=one.path.stat().st_size, sha256=_sha256(one.path))
         for one in files
     ]
-    schemas = [
-        RecordSchemaHash(data_type=row.data_type, number=row.number, sha256=content_hash(row.schema))
-        for row in active_schemas(project).values()
-    ]
+    schemas = [_hashed(row) for row in active_schemas(project).values()]
     if direct or (release is not None and release.state == ReleaseState.PREPARED):
         records = ReleasedRecords(schemas=schemas, files=rows)
         release = release_records(project=project, policy=policy, records=records, release=release, actor=actor)
@@ -68,6 +66,13 @@ def leave(
     manifest.with_name(manifest.name + SIGNATURE).write_bytes(sign_files(hashlib.sha256(data).digest()))
     manifest.write_bytes(data)
     return release, [row["sha256"] for row in rows]
+
+
+def _hashed(row: RecordSchema) -> RecordSchemaHash:
+    found = RecordSchemaHash(data_type=row.data_type, number=row.number, sha256=content_hash(row.schema))
+    if row.created_by and row.created_by == row.reviewed_by:
+        found["one_person"] = name_of(row.created_by)
+    return found
 
 
 def _sha256(path: Path) -> str:

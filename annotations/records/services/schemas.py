@@ -1,4 +1,4 @@
-"""Add, review and activate schemas of records. A change is a new version, and another person reviews it."""
+"""Add, review and activate schemas of records. A change is a new version, which another person reviews if possible."""
 
 import json
 from pathlib import Path
@@ -15,6 +15,7 @@ from annotations.records.events import SCHEMA_ACTIVATED, SCHEMA_ADDED, SCHEMA_RE
 from annotations.records.rules.fhir import RESOURCES, fhir_schema
 from annotations.records.rules.schema_text import SchemaText, read_schema
 from annotations.records.rules.schemas import SchemaError, changes, check_schema
+from annotations.records.selectors import may_review
 
 SHIPPED_PREFIX: Final = "shipped:"
 _DATA: Final = Path(__file__).parents[1] / "data"
@@ -77,12 +78,15 @@ def add_schema(*, project: Project, text: str, actor: User | None) -> RecordSche
 
 
 def review_schema(*, schema: RecordSchema, actor: User | None) -> RecordSchema:
-    """Confirm that a person has reviewed a draft. Twice does no harm. Raises ServiceError `own` for who added it."""
+    """Confirm that a person has reviewed a draft. Twice does no harm.
+
+    Raises ServiceError `own` for the person who added it, unless this is the only manager of a project and works alone.
+    """
     if schema.state != RecordSchemaState.DRAFT:
         return schema
     if actor is None:
         raise ServiceError(_("Name the person who has reviewed the schema with --by USER."), code="by")
-    if schema.created_by_id == actor.pk:
+    if not may_review(schema, actor):
         raise ServiceError(_("You added this version, so another person must review it."), code="own")
     with transaction.atomic():
         row = RecordSchema.objects.select_for_update().get(pk=schema.pk)

@@ -22,7 +22,7 @@ ACTS: Final = {"review": review_schema, "activate": activate_schema}
 class Command(JourneyCommand):
     help = (
         "Add a schema of records as a draft, confirm its review, or activate it. The person who reviews is another one "
-        "than the person who added it."
+        "than the person who added it, except where a project's only manager works alone."
     )
     needs = Can.MANAGE
 

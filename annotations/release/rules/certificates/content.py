@@ -6,7 +6,7 @@ from 0 to 1, dates in ISO 8601. None stands for "not measured"; nothing is estim
 
 import json
 import math
-from typing import Any, Final, TypedDict, TypeVar, cast
+from typing import Any, Final, NotRequired, TypedDict, TypeVar, cast
 
 
 class Statement(TypedDict):
@@ -67,11 +67,15 @@ class RecordsFile(TypedDict):
 
 
 class RecordSchemaHash(TypedDict):
-    """A version of the schema of a type of records, and the SHA-256 of the schema."""
+    """A version of the schema of a type of records, and the SHA-256 of the schema.
+
+    `one_person`: who both added and reviewed it, if one person did.
+    """
 
     data_type: str
     number: int
     sha256: str
+    one_person: NotRequired[str]
 
 
 class ReleasedRecords(TypedDict):

@@ -306,6 +306,12 @@ def _data_risks(content: Content) -> list[str]:
             "Fields of records that pass were searched for the identifiers of the record and known ones of its "
             "patient, and for denied terms. Nobody has read the records that have no note."
         )
+        for schema in records["schemas"]:
+            if person := schema.get("one_person"):
+                found.append(
+                    f"One person, {person}, both added and reviewed the schema {schema['data_type']} "
+                    f"{schema['number']} of records. Nobody else has checked its rules."
+                )
         if held := sum(one["held_back"] for one in records["files"]):
             found.append(f"Records held back from the files: {held:,}.")
     if gate and gate["allowed"]:
