@@ -9,13 +9,12 @@ from annotations.models import AnnotationSet, Assignment, AssignmentState, Event
 from tests.factories import make_member, make_note, make_project
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.django_db
 TEXT = "😀 Anna Bianchi came to Torino."
 NAME = {"start": 2, "end": 14, "label": "PATIENT", "quote": "Anna Bianchi"}
 
 
 @pytest.fixture
-def program():
+def program(db):
     project = make_project("ward")
     Label.objects.filter(name="CITY").update(attributes=[{"name": "Family"}])
     ann, note = make_member(project, "annotator", "ann"), make_note(project, text=TEXT)
@@ -70,7 +69,7 @@ def test_the_field_of_a_refused_span_is_named(program):
 
 
 @pytest.fixture
-def note():
+def note(db):
     project = make_project("ward")
     return make_note(project, annotators=[make_member(project, user="ann")])
 

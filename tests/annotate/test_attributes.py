@@ -12,8 +12,6 @@ from annotations.models import AnnotationSet, Event, Label, Span
 from tests.annotate.conftest import alter, at, do, made, merge, step
 from tests.worlds.checks import refused
 
-pytestmark = pytest.mark.django_db
-
 STATUS = {"name": "Status", "values": ["current", "past"]}
 
 

@@ -30,8 +30,6 @@ from tests.annotate.test_views import post
 from tests.worlds.checks import check_page
 from tests.worlds.pages import signed_in
 
-pytestmark = pytest.mark.django_db
-
 
 def say(world: SimpleNamespace, user: User, act: str = "add", **data: Any) -> Any:
     path = reverse("comments", args=[world.project.slug, world.note.pk])

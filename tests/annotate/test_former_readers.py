@@ -12,8 +12,6 @@ from tests import factories as make
 from tests.held import made_once
 from tests.worlds.pages import signed_in
 
-pytestmark = pytest.mark.django_db
-
 
 def make_ward() -> SimpleNamespace:
     project = make.make_project("ward")

@@ -14,7 +14,6 @@ from tests import factories as make
 from tests.annotate.conftest import TEXT, alter, do, made, merge, step
 from tests.worlds.checks import refused
 
-pytestmark = pytest.mark.django_db
 Places = frozenset[tuple[int, int, int]]
 
 

@@ -2,14 +2,10 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from annotations.core.changes import read_change
 from annotations.models import Event, Span
 from tests.annotate.conftest import PARTS, at, do, made, many, merge, step
 from tests.worlds.checks import refused
-
-pytestmark = pytest.mark.django_db
 
 
 def now(world: SimpleNamespace) -> list[dict[str, int]]:

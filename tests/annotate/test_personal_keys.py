@@ -16,7 +16,6 @@ from annotations.text.labels import RESERVED_HOTKEYS
 from tests import factories as make
 from tests.worlds.pages import signed_in
 
-pytestmark = pytest.mark.django_db
 # The project's: PATIENT 1, DOCTOR 2, DATE d, CITY c, HOSPITAL h, AGE none.
 
 

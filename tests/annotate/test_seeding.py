@@ -13,8 +13,6 @@ from tests.annotate.conftest import alter, create, merge, step
 from tests.annotate.test_views import post, url
 from tests.worlds.pages import signed_in
 
-pytestmark = pytest.mark.django_db
-
 SEEDED = "Began from the spans of rules-1."
 
 

@@ -15,8 +15,6 @@ from annotations.models import AnnotationSet, AnnotationSetState, Author, Author
 from tests import factories as make
 from tests.annotate.conftest import alter, at, create, do, made, many, merge, refused, step
 
-pytestmark = pytest.mark.django_db
-
 
 def bounds() -> list[tuple[int, int, str]]:
     return list(Span.objects.order_by("start", "end", "label_id").values_list("start", "end", "label__name"))

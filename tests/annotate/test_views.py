@@ -5,7 +5,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-import pytest
 from django.db import connection
 from django.db.models.sql.compiler import SQLCompiler
 from django.test import Client
@@ -28,7 +27,6 @@ from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, failed, printed
 from tests.worlds.pages import signed_in
 
-pytestmark = pytest.mark.django_db
 JSON = "application/json"
 
 

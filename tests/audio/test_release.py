@@ -35,11 +35,9 @@ from tests import factories as make
 from tests.audio.conftest import store
 from tests.worlds.released import make_release
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
-def clinic(speech):
+def clinic(db, speech):
     """A recording whose gold has the doctor and the city; the date is not labeled."""
     project = create_project(name="Ward", slug="ward", label_set_key="i2b2-2014", language="en")
     _job, recording = store(project, speech, name="anna-rossi.wav", patient="P1", margin=0.05)

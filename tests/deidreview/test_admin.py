@@ -7,7 +7,6 @@ from django.urls import reverse
 from annotations.models import User
 from tests.factories import make_member, make_note, make_project, make_set, make_user
 
-pytestmark = pytest.mark.django_db
 SHOWN = {
     "annotations.User", "annotations.Project", "annotations.Membership", "annotations.LabelSet",
     "axes.AccessAttempt", "axes.AccessLog", "axes.AccessFailureLog",
@@ -15,7 +14,7 @@ SHOWN = {
 
 
 @pytest.fixture
-def root(client):
+def root(db, client):
     client.raise_request_exception = False
     client.force_login(make_user("root", is_staff=True, is_superuser=True))
     return client

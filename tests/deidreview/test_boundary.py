@@ -11,12 +11,11 @@ from annotations.models import AnnotationSet, Label, Project
 from tests.factories import label_of, make_member, make_note, make_project
 from tests.worlds.pages import signed_in
 
-pytestmark = pytest.mark.django_db
 HUGE = "9" * 5_000
 
 
 @pytest.fixture
-def project() -> Project:
+def project(db) -> Project:
     return make_project("covid")
 
 

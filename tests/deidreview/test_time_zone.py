@@ -13,7 +13,6 @@ from annotations.review.events import REVIEW_REVEALED
 from deidreview.middleware import TIME_ZONE_COOKIE as COOKIE
 from tests import factories as make
 
-pytestmark = pytest.mark.django_db
 AT = datetime(2026, 11, 23, 23, 5, 33, tzinfo=UTC)
 SLUG = "covid"
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"

@@ -13,8 +13,6 @@ from annotations.models import JobState
 from tests.waiting import crowding, wait_for
 from tests.worlds.queue import change, end_lease
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def job(make_job, no_redis):

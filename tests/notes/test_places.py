@@ -6,12 +6,11 @@ from annotations.models import Event, Job
 from tests import factories as make
 from tests.worlds.checks import check_page
 
-pytestmark = pytest.mark.django_db
 PATH = "/projects/ward/places"
 
 
 @pytest.fixture
-def ward():
+def ward(db):
     project = make.make_project("ward")
     for name in ("caso-1", "caso-2", "report"):
         make.make_note(project, "Mario Rossi.", name)

@@ -16,7 +16,6 @@ from tests.worlds.commands import answered, printed
 from tests.worlds.pages import signed_in
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.django_db
 PAGE = reverse("pairs", args=["court"])
 
 

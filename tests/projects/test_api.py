@@ -8,13 +8,12 @@ from annotations.projects.forms.settings import SettingsForm
 from tests.factories import label_of, make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.django_db
 WARD = "/projects/ward"
 STATUS = {"name": "Status", "values": ["current", "past"]}
 
 
 @pytest.fixture
-def project() -> Project:
+def project(db) -> Project:
     return make_project("ward")
 
 

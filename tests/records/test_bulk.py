@@ -20,8 +20,6 @@ from tests.records.world import FLAT, LISTING_1, LISTING_2, VISIT, active, ward
 from tests.worlds.commands import answered
 from tests.worlds.engines import ENGINES, rows_of
 
-pytestmark = pytest.mark.django_db
-
 RECORDS = [
     *({"dataType": "visit", **VISIT, "patient": f"P-{number}"} for number in range(5)),
     {"dataType": "visit", **VISIT, "comment": "Mrs Rossi is stable"},

@@ -20,8 +20,6 @@ from tests.worlds.pages import signed_in
 from tests.worlds.programs import Program
 from tests.worlds.queue import worked
 
-pytestmark = pytest.mark.django_db
-
 
 def page(name, *parts):
     return reverse(name, args=["ward", *parts])

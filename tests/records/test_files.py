@@ -33,8 +33,6 @@ from tests.records.world import (
 )
 from tests.worlds.commands import answered
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def project(db):

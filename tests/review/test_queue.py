@@ -16,7 +16,6 @@ from annotations.review.services.queue import next_in_queue
 from tests.factories import list_for_review, make_author, make_member, make_note, make_project, make_set
 from tests.worlds.reviewing import review
 
-pytestmark = pytest.mark.django_db
 TEXT = "Anna Bruno Carlo Diana Elena Fabio."
 WORDS = [(0, 4), (5, 10), (11, 16), (17, 22), (23, 28), (29, 34)]
 LABELS = ("PATIENT", "DOCTOR", "CITY")
@@ -82,7 +81,7 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch):
+def world(db, monkeypatch):
     monkeypatch.setattr(review_queue, "LOOK", 2)
     return World()
 

@@ -5,8 +5,6 @@ import pytest
 from tests.factories import make_note
 from tests.worlds.programs import lines_of
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def notes(world) -> list[int]:

@@ -18,7 +18,6 @@ from tests.factories import PASSWORD, make_project, make_user
 from tests.worlds.pages import signed_in
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.django_db
 PAGE = reverse("api_tokens")
 
 

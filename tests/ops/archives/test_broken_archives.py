@@ -15,7 +15,6 @@ from tests import factories as make
 from tests.ops.archives.archived_world import archive_of, changed, full_project, rows_of
 from tests.zips import unzipped, zipped
 
-pytestmark = pytest.mark.django_db
 PEOPLE = ["anna", "bruno", "carla", "rita", "rosa", "mia"]
 
 

@@ -14,8 +14,6 @@ from annotations.ops.services.erasing import delete_note
 from annotations.ops.services.webhooks.webhooks import add_webhook, switch
 from tests.factories import make_set
 
-pytestmark = pytest.mark.django_db
-
 
 def ended(project, state):
     job = Job.objects.create(project=project, kind="gold", key=f"k-{Job.objects.count()}", total=7)

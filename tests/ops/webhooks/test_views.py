@@ -1,7 +1,5 @@
 """Webhooks on pages, by the API and by commands: the secret is shown once, errors are named, the log has each try."""
 
-import pytest
-
 from annotations.models import Delivery, Event, Webhook
 from annotations.ops.rules import read_hosts
 from annotations.ops.services.webhooks import webhooks as services
@@ -9,7 +7,6 @@ from annotations.ops.services.webhooks.sending import send_now
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.django_db
 PAGE, HOOKS = "/projects/covid/webhooks/", "/projects/covid/webhooks"
 
 

@@ -6,12 +6,11 @@ from annotations.models import Assignment, Membership, User
 from tests.factories import make_member, make_note, make_project, make_user
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.django_db
 MEMBERS = "/projects/ward/members"
 
 
 @pytest.fixture
-def program() -> Program:
+def program(db) -> Program:
     return Program(make_member(make_project("ward"), "manager", "mia"))
 
 

@@ -32,7 +32,7 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def idp(oidc_server: Server, settings) -> Scripted:
+def idp(db: None, oidc_server: Server, settings) -> Scripted:
     """A provider that is configured, and whose state the test changes."""
     scripted = oidc_server.fresh()
     settings.SIGN_IN = (scripted.settings(),)

@@ -18,8 +18,6 @@ from tests.factories import make_project, make_user
 from tests.projects.providers.test_oidc import sign_in
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.django_db
-
 
 def ask_again() -> None:
     checking.check(ProviderAccount.objects.get().pk)

@@ -12,13 +12,12 @@ from annotations.projects.services.providers.checking import check
 from tests.factories import PASSWORD, make_project, make_user
 from tests.slapd import GROUPS, Slapd
 
-pytestmark = pytest.mark.django_db
 THEIRS = "their password"
 _numbers = count(1)
 
 
 @pytest.fixture
-def ada(directory) -> str:
+def ada(db, directory) -> str:
     """Add a person with a new name to the directory, which all tests share. Return the name."""
     name = f"ada{next(_numbers)}"
     directory.add_person(name)

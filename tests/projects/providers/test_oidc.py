@@ -18,7 +18,6 @@ from annotations.projects.services.providers import oidc
 from tests.factories import make_user
 from tests.worlds.oidc_provider import CLIENT, KEY, KID, LOGOUT, OTHER_KEY, signed
 
-pytestmark = pytest.mark.django_db
 LOGIN, CALLBACK, LOGOUT_URL = "/accounts/oidc/idp/", "/accounts/oidc/idp/callback/", "/accounts/oidc/idp/logout"
 
 

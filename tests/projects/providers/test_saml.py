@@ -16,14 +16,13 @@ from annotations.models import ProviderAccount, ProviderSession, User
 from tests.worlds import saml_provider as idp
 from tests.worlds.saml_provider import OTHER, SAML, at, packed, response, sign
 
-pytestmark = pytest.mark.django_db
 DSIG = "{http://www.w3.org/2000/09/xmldsig#}"
 MARK = f"{DSIG}Signature"
 LOGIN, ACS = "/accounts/saml/idp/", "/accounts/saml/idp/acs/"
 
 
 @pytest.fixture(autouse=True)
-def configured(tmp_path, settings):
+def configured(db, tmp_path, settings):
     path = tmp_path / "idp.xml"
     idp.write_metadata(path)
     settings.SIGN_IN = (idp.settings(path),)

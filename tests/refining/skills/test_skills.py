@@ -12,11 +12,9 @@ from models_runtime.refining.selectors import skills_of
 from tests import factories as make
 from tests.worlds.programs import Program
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
-def project():
+def project(db):
     return make.make_project("covid")
 
 

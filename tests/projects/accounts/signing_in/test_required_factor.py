@@ -19,7 +19,6 @@ from tests.projects.accounts.signing_in.test_second_factor import secret_of
 from tests.worlds.programs import Program
 from tests.worlds.signing_in import totp
 
-pytestmark = pytest.mark.django_db
 SECRET = "JBSWY3DPEHPK3PXP"
 HEART = "/projects/heart/"
 

@@ -13,7 +13,6 @@ from django.test import Client
 from tests.factories import PASSWORD, make_user
 from tests.worlds.signing_in import totp
 
-pytestmark = pytest.mark.django_db
 LIMIT = settings.AXES_FAILURE_LIMIT
 ACTIVATE, STEP = "/accounts/2fa/totp/activate/", "/accounts/2fa/authenticate/"
 

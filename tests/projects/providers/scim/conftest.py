@@ -7,7 +7,7 @@ from tests.worlds.scim_provider import HASH, Pusher
 
 
 @pytest.fixture
-def configure(tmp_path, settings):
+def configure(db, tmp_path, settings):
     """Configure the provider, with other settings of SCIM if wanted."""
     path = tmp_path / "idp.xml"
     saml_provider.write_metadata(path)

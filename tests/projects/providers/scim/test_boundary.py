@@ -3,7 +3,6 @@
 import hashlib
 import json
 
-import pytest
 from django.test import Client
 
 from annotations.models import ProvisionedUser, User
@@ -12,7 +11,6 @@ from deidreview.limits import windows
 from deidreview.scim import provider_windows
 from tests.worlds.scim_provider import HASH, PATCH, TOKEN, USER, Pusher
 
-pytestmark = pytest.mark.django_db
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 USER_BODY = {"schemas": [USER], "userName": "a", "externalId": "x"}
 NOWHERE = "Users/00000000-0000-4000-8000-000000000000"

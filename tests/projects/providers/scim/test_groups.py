@@ -8,8 +8,6 @@ from annotations.projects.services.providers.checking import map_group, unmap_gr
 from tests.projects.providers.test_saml import sign_in
 from tests.worlds.scim_provider import GROUP
 
-pytestmark = pytest.mark.django_db
-
 
 def role_of(user: str) -> str | None:
     found = Membership.objects.filter(user__provider_accounts=ProvisionedUser.objects.get(pk=user).account, active=True)

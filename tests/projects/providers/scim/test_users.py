@@ -13,7 +13,6 @@ from tests.worlds import saml_provider
 from tests.worlds.programs import Program
 from tests.worlds.scim_provider import HASH, USER, Pusher
 
-pytestmark = pytest.mark.django_db
 BODY = {"schemas": [USER], "userName": "ada@hospital.example", "externalId": "n-1"}
 
 
