@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from annotations.text.names import bad_character
 from annotations.text.spans import Span
@@ -47,38 +47,49 @@ def outcome(read: Callable[_P, _T], *args: _P.args, **named: _P.kwargs) -> _T | 
         return error
 
 
-@dataclass(frozen=True, slots=True)
-class NoteSource:
-    """The document from which the text of a note was extracted.
+class NotePart(NamedTuple):
+    """A stretch of a note's text that comes from one part of a document. `number` is 0 for the only one of a kind."""
 
-    `file` is its name in the import. `cleaned` counts the changes of each clean-up rule. `places` is the source map:
-    for each part of the document its offsets in the text (code points, end-exclusive) and its name, such as “page 3”.
-    `ocr` is the mean confidence of the words (0 to 1) if OCR read the text, else None.
-    """
-
-    file: str
+    start: int
+    end: int
     kind: str
-    encoding: str
-    cleaned: dict[str, int]
-    places: list[tuple[int, int, str]]
-    ocr: float | None = None
+    number: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}" if self.number else self.kind
 
 
 @dataclass(slots=True)
 class ParsedNote:
-    """A note from a file: its text exactly as in the file, and its spans (None if there is no annotation file)."""
+    """A note from a file, and its spans (None if there is no annotation file).
+
+    Its text is exactly as in the file, or extracted from the document `file`. Then `kind` is that of the document, and
+    `encoding` empty for documents that state their own. `cleaned` counts the changes of each clean-up rule that changed
+    anything. `parts` is the source map: parts are in order and don't overlap; only white space is between them. `ocr`
+    is the mean confidence of the words (0 to 1) if OCR read the text, else None.
+    """
 
     name: str
     text: str
     spans: list[Span] | None
     warnings: list[Problem] = field(default_factory=list)
+    """They never quote the text."""
     patient_id: str = ""
     skipped: dict[str, int] = field(default_factory=dict)
     """Spans that the import leaves out on request, by label as written in the file."""
     layers: dict[str, dict[str, str]] = field(default_factory=dict)
     """The layers of the file's project that its spans come from, as `TYPE:FEATURE`, with its tags by label (UIMA)."""
-    source: NoteSource | None = None
-    """The document of an extracted text; None for text exactly as in a file."""
+    file: str = ""
+    kind: str = ""
+    encoding: str = ""
+    cleaned: dict[str, int] = field(default_factory=dict)
+    parts: list[NotePart] = field(default_factory=list)
+    ocr: float | None = None
+
+    @property
+    def places(self) -> list[tuple[int, int, str]]:
+        """The offsets of each part (code points, end-exclusive) and its name, such as “page 3”."""
+        return [(part.start, part.end, str(part)) for part in self.parts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from annotations.exchange.services.sources import MemorySource
 from annotations.formats import FORMATS
 from annotations.formats.documents.base import TIME, refused
 from annotations.formats.documents.extracting import DocumentsFormat, Extractor
-from annotations.formats.notes import NoteSource, ParsedNote, Problem
+from annotations.formats.notes import NotePart, ParsedNote, Problem
 from annotations.models import Assignment, Document, DocumentSource, Event, Import, StoredFile
 from annotations.ops.services.erasing import delete_note, erase_patient, note_preview
 from tests.exchange.brat_files import names, page_of, pdf, run_until, word
@@ -233,9 +233,9 @@ def test_parts_without_pages_have_no_address(empty, monkeypatch):
 
 
 def test_a_text_that_ocr_read_is_marked(empty, mia, monkeypatch):
-    source = NoteSource("scan.pdf", "pdf", "", {}, [(0, 9, "page 1")], ocr=0.914)
     warning = Problem("scan.pdf", None, "document", "The text was read by OCR.")
-    parsed = ParsedNote("scan", "Anna Neri", None, [warning], source=source)
+    parsed = ParsedNote("scan", "Anna Neri", None, [warning], file="scan.pdf", kind="pdf", ocr=0.914)
+    parsed.parts = [NotePart(0, 9, "page", 1)]
     monkeypatch.setattr(DocumentsFormat, "read_many", lambda *_: iter([parsed]))
     row = stage(empty, {"scan.pdf": PDF})
     assert "91%" in check_page(mia.get(page_of(row)))

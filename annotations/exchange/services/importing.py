@@ -40,10 +40,10 @@ from annotations.text.hashes import string_key
 
 def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> None:
     """Store the sources of new notes, and each of their documents once. `ids` are the ids of the notes by name."""
-    sources = [(ids[note.name], note.source) for note in plan.new if note.source is not None]
-    if not sources:
+    notes = [note for note in plan.new if note.file]
+    if not notes:
         return
-    files = {source.file for _pk, source in sources}
+    files = {note.file for note in notes}
     earlier = models.DocumentSource.objects.filter(
         document__imported_by=context.row, name__in=files, original__isnull=False
     ).values_list("name", "original")
@@ -60,16 +60,16 @@ def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> 
         originals[file] = stored.pk
     models.DocumentSource.objects.bulk_create(
         models.DocumentSource(
-            document_id=pk,
-            original_id=originals[source.file],
-            name=source.file,
-            kind=source.kind,
-            encoding=source.encoding,
-            cleaned=source.cleaned,
-            places=source.places,
-            ocr_confidence=source.ocr,
+            document_id=ids[note.name],
+            original_id=originals[note.file],
+            name=note.file,
+            kind=note.kind,
+            encoding=note.encoding,
+            cleaned=note.cleaned,
+            places=note.places,
+            ocr_confidence=note.ocr,
         )
-        for pk, source in sources
+        for note in notes
     )
 
 

@@ -152,7 +152,7 @@ def preview_import(row: Import) -> dict[str, Any]:
             "names": [note.name for note in plan.new[:20]],
             "gate_sets": gate_sets(row, source),
             "formats": files_by_format(row.format, groups),
-            "texts": [_shown(note) for note in parsed if note.source],
+            "texts": [_shown(note) for note in parsed if note.file],
         }
 
 
@@ -168,20 +168,18 @@ def _not_yet(report: import_plan.ImportReport) -> None:
 
 def _shown(note: ParsedNote) -> dict[str, Any]:
     """The beginning of a note beside the names of the pages and parts of its document, and how it was read."""
-    assert note.source is not None
-    places = note.source.places or [(0, len(note.text), "")]
     pieces = [
         {"place": place, "start": start, "end": end, "text": note.text[start : min(end, SHOWN_CHARACTERS)]}
-        for start, end, place in places
+        for start, end, place in note.places or [(0, len(note.text), "")]
         if start < SHOWN_CHARACTERS
     ]
     return {
         "name": note.name,
-        "file": note.source.file,
-        "kind": note.source.kind,
-        "encoding": note.source.encoding,
-        "cleaned": list(note.source.cleaned.items()),
-        "ocr": note.source.ocr,
+        "file": note.file,
+        "kind": note.kind,
+        "encoding": note.encoding,
+        "cleaned": list(note.cleaned.items()),
+        "ocr": note.ocr,
         "pieces": pieces,
         "length": len(note.text),
         "cut": len(note.text) > SHOWN_CHARACTERS,

@@ -3,14 +3,13 @@
 import stat
 import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import IO, Final
 
 from annotations.formats.base import is_system_file
-from annotations.formats.documents.base import DocumentSource, ExtractedNote, Result, refused, stem
+from annotations.formats.documents.base import DocumentSource, Result, refused, stem
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
-from annotations.formats.notes import NoteError, check_name
+from annotations.formats.notes import NoteError, ParsedNote, check_name
 from annotations.text.wording import gettext as _
 from annotations.text.wording import gettext_noop
 
@@ -107,10 +106,9 @@ class _ArchiveState:
         short = stem(name) not in self._stems
         self._stems.add(stem(name))
         for each in self._source.inner(name, data):
-            if not short and isinstance(each, ExtractedNote) and each.name == stem(name):
-                yield replace(each, name=name)
-            else:
-                yield each
+            if not short and isinstance(each, ParsedNote) and each.name == stem(name):
+                each.name = name
+            yield each
 
     def _load(self, name: str, file: IO[bytes], packed: int) -> bytes:
         """The content of a member. Its sizes in the archive's directory may be false, so what comes out is counted."""

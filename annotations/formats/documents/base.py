@@ -1,13 +1,13 @@
-"""What readers of documents take and give: sources, drafts of notes, extracted notes with a source map, limits."""
+"""What readers of documents take and give: sources, drafts of notes, limits."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from posixpath import basename, splitext
 from typing import IO, Final, Self
 
-from annotations.formats.notes import NoteError, Problem
+from annotations.formats.notes import NoteError, NotePart, ParsedNote, Problem
 from annotations.text.names import DOCUMENTS as DOCUMENTS
 from annotations.text.names import MIXED as MIXED
 from annotations.text.names import shown, unkeepable
@@ -42,40 +42,6 @@ class PartKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NotePart:
-    """A stretch of a note's text that comes from one part of the document. `number` is 0 for the only one of a kind."""
-
-    start: int
-    end: int
-    kind: PartKind
-    number: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.number}" if self.number else str(self.kind)
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractedNote:
-    """The text of one note of a document, after the clean-up.
-
-    `parts` is the source map: parts are in order and don't overlap; only white space is between them. `cleaned` counts
-    the changes of each clean-up rule that changed anything. `encoding` is empty for documents that state their own.
-    `ocr` is the mean confidence of the words (0 to 1) if OCR read the text, else None. `warnings` are sentences about
-    what was not read; they never quote the text.
-    """
-
-    name: str
-    kind: str
-    text: str
-    parts: tuple[NotePart, ...] = ()
-    cleaned: Mapping[str, int] = field(default_factory=dict)
-    encoding: str = ""
-    warnings: tuple[str, ...] = ()
-    patient_id: str = ""
-    ocr: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Limits:
     """What reading one file may take. A file that needs more is refused, and the message names the limit."""
 
@@ -101,12 +67,7 @@ class Draft:
     """A note while a reader writes it: parts are added in reading order."""
 
     def __init__(self, source: "DocumentSource", name: str | None = None) -> None:
-        self.name = name or stem(source.name)
-        self.encoding = ""
-        self.warnings: list[str] = []
-        self.patient_id = ""
-        self.ocr: float | None = None
-        self.parts: list[NotePart] = []
+        self.note = ParsedNote(name or stem(source.name), "", None)
         self._file = source.name
         self._most = source.limits.characters
         self._pieces: list[str] = []
@@ -124,16 +85,17 @@ class Draft:
         start = self._length
         self._append(text)
         if kind is not None:
-            self.parts.append(NotePart(start, self._length, kind, number))
+            self.note.parts.append(NotePart(start, self._length, kind, number))
 
     def warn(self, sentence: str) -> None:
         """Say what was not read. The same sentence is kept once."""
-        if sentence not in self.warnings:
-            self.warnings.append(sentence)
+        warning = Problem("", None, "document", sentence)
+        if warning not in self.note.warnings:
+            self.note.warnings.append(warning)
 
     def with_text(self) -> Self:
         """The draft. Raises NoteError if it has no part."""
-        if not self.parts:
+        if not self.note.parts:
             message = _("The document has no text. If it holds pictures of pages, use OCR first.")
             raise refused(self._file, "no text", message)
         return self
@@ -162,7 +124,7 @@ class Budget:
         return self._left >= 0
 
 
-Result = ExtractedNote | NoteError
+Result = ParsedNote | NoteError
 Nested = Callable[["DocumentSource"], Iterator[Result]]
 
 

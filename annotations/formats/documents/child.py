@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from annotations.formats.documents import programs
-from annotations.formats.documents.base import Budget, DocumentSource, ExtractedNote, Limits, Result
+from annotations.formats.documents.base import Budget, DocumentSource, Limits, Result
 from annotations.formats.documents.reading import MEMORY, read_document
 from annotations.formats.documents.texts import CleaningRule
 from annotations.formats.notes import NoteError
@@ -62,7 +62,7 @@ def _answer(request: dict[str, Any], descriptor: int, limits: Limits, cut: bool,
             language=request["language"], alive=lambda: say({"alive": True}),
         ):  # fmt: skip
             say(_message(each))
-            exhausted = exhausted or (not isinstance(each, ExtractedNote) and each.problems[0].code == MEMORY)
+            exhausted = exhausted or (isinstance(each, NoteError) and each.problems[0].code == MEMORY)
     return exhausted
 
 
@@ -76,10 +76,9 @@ def _picture(request: dict[str, Any], file: BinaryIO, limits: Limits, cut: bool)
 
 
 def _message(result: Result) -> dict[str, Any]:
-    if isinstance(result, ExtractedNote):
-        parts = [[part.start, part.end, part.kind, part.number] for part in result.parts]
-        return {"note": {name: getattr(result, name) for name in ExtractedNote.__slots__} | {"parts": parts}}
-    return {"problems": [asdict(each) for each in result.problems]}
+    if isinstance(result, NoteError):
+        return {"problems": [asdict(each) for each in result.problems]}
+    return {"note": asdict(result)}
 
 
 def _open_output() -> Say:

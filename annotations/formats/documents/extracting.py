@@ -2,7 +2,7 @@
 
     with Extractor() as extractor:
         for result in extractor.results("report.pdf", data):
-            ...  # an Extracted, or a NoteError that says what can't be read, where, and what to do
+            ...  # a ParsedNote, or a NoteError that says what can't be read, where, and what to do
 
 One Extractor reads many documents and starts a new child when one is
 lost; two threads need two.
@@ -22,17 +22,17 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from posixpath import splitext
 from typing import IO, Any, Final, Self
 
 from annotations.formats.base import HEAD, Files, InputFormat, NoteFiles, is_system_file
 from annotations.formats.documents import base
-from annotations.formats.documents.base import ExtractedNote, Limits, Result, refused
+from annotations.formats.documents.base import Limits, Result, refused
 from annotations.formats.documents.hl7 import looks_like_hl7
 from annotations.formats.documents.reading import ENDINGS, DocumentKind, has_note_columns
 from annotations.formats.documents.texts import ALL_RULES, CleaningRule, is_utf8
-from annotations.formats.notes import NoteError, NoteSource, ParsedNote, Problem, check_name
+from annotations.formats.notes import NoteError, NotePart, ParsedNote, Problem, check_name, outcome
 from annotations.installation import CODE
 from annotations.text.wording import gettext as _
 
@@ -231,10 +231,9 @@ def _result(message: dict[str, Any]) -> Result:
     if "problems" in message:
         return NoteError([Problem(**each) for each in message["problems"]])
     fields = message["note"]
-    parts = tuple(
-        base.NotePart(start, end, base.PartKind(kind), number) for start, end, kind, number in fields["parts"]
-    )
-    return ExtractedNote(**fields | {"parts": parts, "warnings": tuple(fields["warnings"])})
+    parts = [NotePart(start, end, base.PartKind(kind), number) for start, end, kind, number in fields["parts"]]
+    warnings = [Problem(**each) for each in fields["warnings"]]
+    return ParsedNote(**fields | {"spans": None, "parts": parts, "warnings": warnings})
 
 
 # Documents as a format of imports, which is only read: see `extracting`.
@@ -299,7 +298,7 @@ class DocumentsFormat(InputFormat):
                 for each in self._extractor.results(
                     file, data, encoding=self._encoding, rules=self._rules, language=self._language
                 ):
-                    yield each if isinstance(each, NoteError) else _parsed(note, file, each)
+                    yield each if isinstance(each, NoteError) else outcome(_named, note, file, each)
         except NoteError as error:
             yield error
 
@@ -347,18 +346,9 @@ def _ending(name: str) -> str:
     return splitext(name)[1][1:].lower()
 
 
-def _parsed(note: NoteFiles, file: str, found: ExtractedNote) -> ParsedNote | NoteError:
-    name = note.name if found.name == base.stem(file) else found.name
-    try:
-        check_name(name)
-    except NoteError as error:
-        return error
-    places = [(part.start, part.end, str(part)) for part in found.parts]
-    return ParsedNote(
-        name,
-        found.text,
-        None,
-        [Problem(name, None, "document", warning) for warning in found.warnings],
-        found.patient_id,
-        source=NoteSource(file, found.kind, found.encoding, dict(found.cleaned), places, found.ocr),
-    )
+def _named(note: NoteFiles, file: str, found: ParsedNote) -> ParsedNote:
+    """The note with its document and its name in the import. Raises NoteError if it can't have this name."""
+    found.file = file
+    found.name = check_name(note.name if found.name == base.stem(file) else found.name)
+    found.warnings = [replace(warning, file=found.name) for warning in found.warnings]
+    return found

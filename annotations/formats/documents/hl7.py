@@ -10,13 +10,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from annotations.formats.documents import base
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
 from annotations.formats.documents.texts import HEAD, decode, note_encoding, python_name
-from annotations.formats.notes import NoteError
+from annotations.formats.notes import NoteError, ParsedNote, Problem
 from annotations.text.wording import gettext as _
 from annotations.text.wording import gettext_noop
 
@@ -63,7 +62,7 @@ def read_hl7(source: DocumentSource) -> Iterator[Draft | base.Result]:
         except ValueError as error:
             yield refused(source.name, "hl7", str(error), line)
             continue
-        if draft.parts:
+        if draft.note.parts:
             yield draft
         else:
             message = _("The message has no text: no OBX segment has the type TX, FT or ST and a value. Leave it out.")
@@ -152,8 +151,8 @@ def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> Non
         else:
             group = None
             stray += sum(map(bool, map(str.strip, rest)))
-            if name == "PID" and not draft.patient_id:
-                draft.patient_id = (fields[3:] or [""])[0].split(repetition)[0].split(component)[0].strip()
+            if name == "PID" and not draft.note.patient_id:
+                draft.note.patient_id = (fields[3:] or [""])[0].split(repetition)[0].split(component)[0].strip()
             elif name and not _RECORDS.fullmatch(name):
                 others[name] += 1
             continue
@@ -317,17 +316,15 @@ def _read_reference(
             refusals.append(_("Attachments of the type “{media}” can't be read.", media))
             continue
         results = list(source.inner(f"{name}.{_ENDINGS.get(media, 'txt')}", data, source.encoding or charset))
-        notes = [each for each in results if isinstance(each, base.ExtractedNote)]
+        notes = [each for each in results if isinstance(each, ParsedNote)]
         if len(notes) == 1:
+            (note,) = notes
             subject = _resource(resource.get("subject")).get("reference")
-            patient = subject.rsplit("/", 1)[-1] if isinstance(subject, str) else ""
-            others = len(attachments) - 1
-            left = (
-                (_("The document has {count} forms. The {kind} form was read.", others + 1, notes[0].kind),)
-                if others
-                else ()
-            )
-            yield replace(notes[0], name=name, patient_id=patient, warnings=(*notes[0].warnings, *left))
+            note.name, note.patient_id = name, subject.rsplit("/", 1)[-1] if isinstance(subject, str) else ""
+            if len(attachments) > 1:
+                left = _("The document has {count} forms. The {kind} form was read.", len(attachments), note.kind)
+                note.warnings.append(Problem("", None, "document", left))
+            yield note
             return
         refusals += [each.problems[0].message for each in results if isinstance(each, NoteError)]
     reasons = " ".join(dict.fromkeys(refusals)) or _("It has no attachment.")

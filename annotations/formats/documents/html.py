@@ -189,5 +189,5 @@ def _text(body: EmailMessage, draft: Draft, source: DocumentSource) -> str:
             raise
         text, found = decode(raw, None, file=source.name)
         draft.warn(_("The text is not {name}, as the e-mail says. It was read as {encoding}.", stated, found.encoding))
-    draft.encoding = found.encoding
+    draft.note.encoding = found.encoding
     return text.replace("\r\n", "\n")

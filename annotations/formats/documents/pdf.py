@@ -63,7 +63,7 @@ def _read_pages(source: DocumentSource, pages: Iterator[Any]) -> Draft:
         draft.add("\n".join(comments), PartKind.COMMENTS, number)
     if number == 0:
         raise refused(source.name, "damaged", _("The PDF has no pages. Print it to a new PDF."))
-    if not any(part.kind is PartKind.PAGE for part in draft.parts):
+    if not any(part.kind is PartKind.PAGE for part in draft.note.parts):
         return programs.read_pdf(source, number, _(_NO_TEXT_LAYER))
     if unknown > _MOST_UNKNOWN * len(draft.text):
         return programs.read_pdf(source, number, _(_UNREADABLE))

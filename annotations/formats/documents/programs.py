@@ -173,11 +173,11 @@ def _fill(source: DocumentSource, draft: Draft, pages: Iterable[tuple[int, list[
         every += here
     if not every:
         raise refused(source.name, "no text", _("OCR found no text in the document."))
-    draft.ocr = round(sum(word.confidence for word in every) / len(every), 4)
+    draft.note.ocr = round(sum(word.confidence for word in every) / len(every), 4)
     draft.warn(
         _(
             "The text was read by OCR (Tesseract), with a mean confidence of {share:.0%}. Compare it with the pages.",
-            draft.ocr,
+            draft.note.ocr,
         )
     )
 

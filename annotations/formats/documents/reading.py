@@ -16,7 +16,7 @@ from annotations.formats.documents.texts import CleaningRule, DetectedEncoding, 
 from annotations.formats.documents.word import is_docx
 from annotations.formats.files import csv_reading
 from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
-from annotations.formats.notes import NoteError, check_text
+from annotations.formats.notes import NoteError, ParsedNote, check_text
 from annotations.text.wording import gettext as _
 from annotations.text.wording import gettext_noop
 
@@ -146,7 +146,7 @@ def _notes(
         draft = Draft(source, f"{stem(source.name)}/{note_id.replace('/', '-')}")
         if found is not None:
             note_encoding(draft, found)
-        draft.patient_id = "" if person is None else str(person).strip()
+        draft.note.patient_id = "" if person is None else str(person).strip()
         draft.add(text, PartKind.ROW, line)
         yield draft
     if not at_all:
@@ -376,23 +376,15 @@ def _read(source: base.DocumentSource, rules: Collection[CleaningRule]) -> Itera
 
 def _finished(
     draft: base.Draft, source: base.DocumentSource, kind: DocumentKind, rules: Collection[CleaningRule]
-) -> base.ExtractedNote:
+) -> ParsedNote:
     """The note of a draft, cleaned. Raises NoteError if it has no text or text that can't be stored."""
-    found, parts, counts = cleaned(draft.text, draft.parts, rules)
-    if not found.strip():
+    note = draft.note
+    note.text, note.parts, note.cleaned = cleaned(draft.text, note.parts, rules)
+    if not note.text.strip():
         raise base.refused(source.name, "no text", _("The document has no text."))
-    check_text(found, source.name)
+    check_text(note.text, source.name)
     ending = splitext(source.name)[1][1:].lower()
     if (named := ENDINGS.get(ending)) is not None and named is not kind:
         draft.warn(_("The file is named .{ending}, but it is {kind}, and was read as that.", ending, kind))
-    return base.ExtractedNote(
-        name=draft.name,
-        kind=kind,
-        text=found,
-        parts=tuple(parts),
-        cleaned=counts,
-        encoding=draft.encoding,
-        warnings=tuple(draft.warnings),
-        patient_id=draft.patient_id,
-        ocr=draft.ocr,
-    )
+    note.kind = kind
+    return note

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import IO, Final, NamedTuple
 
-from annotations.formats.documents.base import DocumentSource, Draft, NotePart, PartKind, refused
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
+from annotations.formats.notes import NotePart
 from annotations.text.wording import gettext as _
 
 # The encoding of a text: a byte order mark, what a person or the document says, or what the bytes look like.
@@ -189,7 +190,7 @@ def read_text(source: DocumentSource) -> Iterator[Draft]:
 
 def note_encoding(draft: Draft, found: DetectedEncoding) -> None:
     """Keep the encoding with the note, and say if it was guessed."""
-    draft.encoding = found.encoding
+    draft.note.encoding = found.encoding
     if found.guessed:
         draft.warn(
             _(

@@ -3,11 +3,11 @@
 import io
 import tarfile
 
-from annotations.formats.documents.base import ExtractedNote, Limits, refused
+from annotations.formats.documents.base import Limits, refused
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.documents.reading import read_document
 from annotations.formats.documents.texts import ALL_RULES
-from annotations.formats.notes import NoteError
+from annotations.formats.notes import NoteError, ParsedNote
 from tests.zips import zipped
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -32,7 +32,7 @@ def results(
 def read(name, data, **how):
     """The only note of a document."""
     (result,) = results(name, data, **how)
-    assert isinstance(result, ExtractedNote), str(result)
+    assert isinstance(result, ParsedNote), str(result)
     return result
 
 
@@ -49,6 +49,11 @@ def mapped(note):
     return [(str(part), note.text[part.start : part.end]) for part in note.parts]
 
 
+def said(note):
+    """The warnings of a note."""
+    return [warning.message for warning in note.warnings]
+
+
 def parts_of(note, start, end):
     """The parts of the document from which a span of the text comes."""
     return [str(part) for part in note.parts if part.start < end and start < part.end]
@@ -58,7 +63,7 @@ def found_in(results):
     """Names with texts, and files, lines and codes of problems."""
     notes, problems = [], []
     for each in results:
-        if isinstance(each, ExtractedNote):
+        if isinstance(each, ParsedNote):
             notes.append((each.name, each.text))
         else:
             problems += [(problem.file, problem.line, problem.code) for problem in each.problems]
@@ -117,7 +122,7 @@ def extract(
     problems = [problem for each in results if isinstance(each, NoteError) for problem in each.problems]
     if problems:
         raise NoteError(problems)
-    notes = [each for each in results if isinstance(each, ExtractedNote)]
+    notes = [each for each in results if isinstance(each, ParsedNote)]
     if len(notes) != 1:
         message = f"The file holds {len(notes)} notes, not one. Import it as a file of many notes."
         raise refused(name, "many notes", message)

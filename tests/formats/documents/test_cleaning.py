@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.formats.documents.base import NotePart, PartKind
+from annotations.formats.documents.base import PartKind
 from annotations.formats.documents.texts import ALL_RULES, CleaningRule, cleaned
+from annotations.formats.notes import NotePart
 
 
 def clean(text, rules=ALL_RULES):

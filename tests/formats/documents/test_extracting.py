@@ -11,14 +11,14 @@ import psutil
 import pytest
 from fpdf import FPDF
 
-from annotations.formats.documents.base import ExtractedNote, Limits
+from annotations.formats.documents.base import Limits
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.documents.reading import read_document
-from annotations.formats.notes import NoteError
+from annotations.formats.notes import NoteError, ParsedNote
 from annotations.installation import CODE
 from fixtures.quality.written_documents import docx, pdf
 from tests.formats.documents.helpers import docx as small_docx
-from tests.formats.documents.helpers import extract, mapped
+from tests.formats.documents.helpers import extract, mapped, said
 from tests.formats.documents.test_pdf import one_page, shown
 from tests.waiting import HANGS, wait_for
 from tests.zips import zipped
@@ -29,7 +29,7 @@ def codes(found):
 
 
 def texts(found):
-    return [each.text for each in found if isinstance(each, ExtractedNote)]
+    return [each.text for each in found if isinstance(each, ParsedNote)]
 
 
 def process_of(extractor):
@@ -249,36 +249,36 @@ def read_here(name, data, limits=None, **more):
     """Read a document in this process, as the child does where it may start programs."""
     options = {"programs": True, "language": "es", "limits": limits or Limits(), "encoding": None, "rules": ()} | more
     (found,) = read_document(name, io.BytesIO(data), **options)
-    assert isinstance(found, ExtractedNote | NoteError)
+    assert isinstance(found, ParsedNote | NoteError)
     return found
 
 
 def test_a_scanned_pdf_is_read_page_by_page(scan):
     pages = []
     found = read_here("scan.pdf", scan.pdf, alive=lambda: pages.append(None))
-    assert isinstance(found, ExtractedNote) and found.kind == "pdf"
+    assert isinstance(found, ParsedNote) and found.kind == "pdf"
     assert found.text.split() == " ".join(FIRST + SECOND).split()
     rows = [(str(part), found.text[part.start : part.end].split()) for part in found.parts]
     assert rows == [("page 1", " ".join(FIRST).split()), ("page 2", SECOND[0].split())]
     assert found.ocr is not None and 0.7 < found.ocr <= 1
-    (warning,) = found.warnings
+    (warning,) = said(found)
     assert f"{found.ocr:.0%}" in warning and len(pages) == 2
 
 
 def test_a_picture_is_read(scan):
     found = read_here("scan.png", scan.png)
-    assert isinstance(found, ExtractedNote)
+    assert isinstance(found, ParsedNote)
     assert (found.kind, "".join(found.text.split())) == ("image", "".join(" ".join(FIRST).split()))
     assert [str(part) for part in found.parts] == ["page 1"]
     found = read_here("scan.png", scan.png, language="xx")
-    assert isinstance(found, ExtractedNote) and "“xx”" in found.warnings[0]
+    assert isinstance(found, ParsedNote) and "“xx”" in said(found)[0]
 
 
 def test_the_child_reads_scans_without_network(scan):
     with Extractor() as extractor:
         needs_namespace(extractor)
         (found,) = extractor.results("scan.pdf", scan.pdf, language="es")
-    assert isinstance(found, ExtractedNote) and "José Muñoz Núñez" in found.text and found.ocr is not None
+    assert isinstance(found, ParsedNote) and "José Muñoz Núñez" in found.text and found.ocr is not None
 
 
 def refusal_of(found):

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from annotations.formats.documents.base import ExtractedNote
 from annotations.formats.documents.extracting import DocumentsFormat
 from annotations.formats.documents.reading import ENDINGS, DocumentKind
+from annotations.formats.notes import ParsedNote
 from fixtures.quality.documents import is_equal
 from fixtures.quality.written_documents import docx as written_docx
 from fixtures.quality.written_documents import pdf as written_pdf
@@ -124,7 +124,7 @@ def test_a_document_with_faults_is_read_or_refused_by_name(name):
     refused = 0
     for _ in range(12):
         for each in results(name, broken(WHOLE[name], chance)):
-            if isinstance(each, ExtractedNote):
+            if isinstance(each, ParsedNote):
                 assert each.text.strip() and all(0 <= part.start < part.end <= len(each.text) for part in each.parts)
                 continue
             refused += 1

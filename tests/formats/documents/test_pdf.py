@@ -6,7 +6,7 @@ import pytest
 from fpdf import FPDF
 
 from annotations.formats.documents.pdf_pages import logical
-from tests.formats.documents.helpers import mapped, parts_of, read, refusal
+from tests.formats.documents.helpers import mapped, parts_of, read, refusal, said
 
 
 def pages(*texts, size=11):
@@ -55,7 +55,7 @@ def test_the_source_map_leads_from_a_span_to_its_pages():
     assert mapped(note) == [("page 1", "First page of José"), ("page 3", "Third page")]
     start = note.text.index("José")
     assert parts_of(note, start, start + 4) == ["page 1"] and parts_of(note, 0, len(note.text)) == ["page 1", "page 3"]
-    assert note.warnings == ("Page 2 has no text layer. If there is a picture of text, use OCR.",)
+    assert said(note) == ["Page 2 has no text layer. If there is a picture of text, use OCR."]
 
 
 def test_lines_are_mended_and_counted():
@@ -183,7 +183,7 @@ def test_letters_that_the_font_does_not_name_are_marked_or_refused():
         for content in (shown(50, 700, "Known letters are many here") + unknown, unknown)
     )
     note = read("a.pdf", known)
-    assert "\ufffd\ufffd" in note.text and "2 " in note.warnings[0] and refusal("a.pdf", only).code == "no text layer"
+    assert "\ufffd\ufffd" in note.text and "2 " in said(note)[0] and refusal("a.pdf", only).code == "no text layer"
 
 
 BROKEN = [

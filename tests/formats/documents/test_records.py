@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from annotations.formats.documents.extracting import DocumentsFormat
 from fixtures.quality.written_documents import pdf
-from tests.formats.documents.helpers import found_in, mapped, read, refusal, results
+from tests.formats.documents.helpers import found_in, mapped, read, refusal, results, said
 
 
 def attachment(data, kind="text/plain"):
@@ -30,7 +30,7 @@ def test_a_resource_is_a_note_with_its_patient():
     assert (note.name, note.text, note.patient_id) == ("a", "D. José", "p-7")
     latin = attachment("Núñez".encode("latin-1"), "text/plain; charset=iso-8859-1")
     note = read("a.json", json.dumps(reference(latin)))
-    assert (note.text, note.warnings) == ("Núñez", ())
+    assert (note.text, said(note)) == ("Núñez", [])
     assert read("a.json", json.dumps(reference(attachment("<p>a<p>b", "text/html")))).text == "a\n\nb"
     note = read("a.json", json.dumps(reference(attachment(pdf(1).data, "application/pdf"))))
     assert (note.kind, note.text) == ("pdf", pdf(1).text)
@@ -40,7 +40,7 @@ def test_a_resource_is_a_note_with_its_patient():
 def test_of_several_forms_the_first_readable_is_taken():
     forms = [attachment(b"%PDF-1.4 broken", "application/pdf"), attachment("as text"), attachment(b"x", "image/png")]
     note = read("a.json", json.dumps(reference(*forms)))
-    (warning,) = note.warnings
+    (warning,) = said(note)
     assert (note.text, "3 " in warning, "text" in warning) == ("as text", True, True)
 
 
@@ -154,7 +154,7 @@ def test_rows_that_hold_no_note_are_named_by_line():
     assert [problem[1:] for problem in problems] == [(3, "note_id"), (4, "no text"), (5, "note_id")]
     text = "D. José Muñoz Núñez, de 45 años"
     note = read("note.csv", csv([{"note_id": 1, "note_text": text}]).encode("cp1252"))
-    assert (note.text, note.encoding, "guessed" in note.warnings[0]) == (text, "cp1252", True)
+    assert (note.text, note.encoding, "guessed" in said(note)[0]) == (text, "cp1252", True)
     long = "palabra " * 50_000
     assert read("note.csv", csv([{"note_id": 1, "note_text": long}])).text == long
 
@@ -195,7 +195,7 @@ def test_lines_of_a_report_are_lines_and_reports_are_parts():
         ("OBX 1", "D. José Núñez\nacude por dolor."),
         ("OBX 4", "Impresión:\nsin cambios A&B \ufffd 5|6\nRevisado por Dra. Ávila"),
     ]
-    (warning,) = note.warnings
+    (warning,) = said(note)
     assert (note.patient_id, "1 OBX" in warning, "NM" in warning) == ("12345", True, True)
     # MLLP frames and other separators
     framed = "\x0b" + "MSH!*%$?!LAB!\rOBX!1!TX!!!a$F$b $R$ c\r" + "\x1c\r"
@@ -216,7 +216,7 @@ def test_many_messages_are_many_notes_and_empty_ones_are_named_by_line(line_brea
 def test_the_stated_character_set_is_used(stated, encoding):
     text = "Łódź" if encoding == "iso8859-2" else "Muñoz"
     note = read("a.hl7", message(f"OBX|1|TX|||{text}", msh=f"{MSH}||||||{stated}").encode(encoding))
-    assert (note.text, note.encoding, note.warnings) == (text, encoding, ())
+    assert (note.text, note.encoding, said(note)) == (text, encoding, [])
 
 
 WRITTEN_LOOSELY = [
@@ -241,7 +241,7 @@ WRITTEN_LOOSELY = [
 def test_each_line_is_kept_or_warned_about(segments, parts, warned):
     for text in (message(*segments), message(*segments).replace("\r", "\n"), message(*segments).replace("\r", "\r\n")):
         note = read("a.hl7", text)
-        assert (mapped(note), any(warned in each for each in note.warnings)) == (parts, bool(warned))
+        assert (mapped(note), any(warned in each for each in said(note))) == (parts, bool(warned))
 
 
 def test_each_patient_of_a_message_is_a_note():
@@ -284,7 +284,7 @@ def test_headers_and_text():
         "From: Ana Núñez <ana@example.org>\nTo: a@example.org, b@example.org\n"
         "Date: Tue, 03 Mar 2020 10:00:00 +0100\nSubject: Informe de José"
     )
-    assert mapped(note) == [("mail headers", headers), ("mail body", "Hola José:\nadiós\n")] and note.warnings == ()
+    assert mapped(note) == [("mail headers", headers), ("mail body", "Hola José:\nadiós\n")] and said(note) == []
     # HTML, if there is no text
     message = mail()
     message.set_content("<p>Hola <b>José</b><script>x</script><p>adiós", subtype="html")
@@ -298,7 +298,7 @@ def test_attachments_are_named_and_not_read():
     message.add_attachment("secret", filename="b.txt")
     note = read("a.eml", message.as_bytes())
     assert "secret" not in note.text
-    (warning,) = note.warnings
+    (warning,) = said(note)
     assert "2 " in warning and "“informe José.pdf”, “b.txt”" in warning
 
 
@@ -310,7 +310,7 @@ def test_other_encodings_and_transfer_encodings():
         assert (note.text.endswith("Łódź źle\n"), note.encoding) == (True, "iso8859-2")
     data = b"From: a@example.org\nContent-Type: text/plain; charset=utf-8\n\n" + "Muñoz".encode("cp1252")
     note = read("a.eml", data)
-    assert note.text.endswith("Muñoz") and "not utf-8" in note.warnings[0]
+    assert note.text.endswith("Muñoz") and "not utf-8" in said(note)[0]
 
 
 def test_what_is_no_mail_and_what_has_too_many_parts_is_refused():

@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from tests.formats.documents.helpers import mapped, read, refusal
+from tests.formats.documents.helpers import mapped, read, refusal, said
 
 SPANISH = "Paciente varón, D. José Muñoz Núñez, 45 años. ¿Alergias? No. Médico: Íñigo Ávila."
 TEXTS = {
@@ -24,7 +24,7 @@ TEXTS = {
 )
 def test_one_byte_and_asian_encodings_are_guessed_and_it_is_said(language, encoding):
     note = read("a.txt", TEXTS[language][0].encode(encoding))
-    assert note.text == TEXTS[language][0] and "was guessed" in note.warnings[0] and note.encoding in note.warnings[0]
+    assert note.text == TEXTS[language][0] and "was guessed" in said(note)[0] and note.encoding in said(note)[0]
 
 
 def test_utf8_that_ends_after_the_head_is_guessed_again():
@@ -43,7 +43,7 @@ MARKS = [
 @pytest.mark.parametrize(("mark", "encoding", "found"), MARKS)
 def test_a_byte_order_mark_and_utf8_are_certain(mark, encoding, found):
     note = read("a.txt", mark + f"{SPANISH} 😀".encode(encoding))
-    assert (note.text, note.encoding, note.warnings) == (f"{SPANISH} 😀", found, ())
+    assert (note.text, note.encoding, said(note)) == (f"{SPANISH} 😀", found, [])
 
 
 def test_a_person_may_choose_the_encoding():
@@ -77,7 +77,7 @@ def test_what_holds_no_text_is_refused_by_name(name, data, code):
 
 def test_content_wins_over_the_name_and_it_is_said():
     note = read("a.txt", r"{\rtf1\ansi Hello}")
-    (warning,) = note.warnings
+    (warning,) = said(note)
     assert (note.kind, note.text, ".txt" in warning, "rtf" in warning) == ("rtf", "Hello", True, True)
     assert read("README", "plain words").kind == "text"
 
@@ -112,7 +112,7 @@ def test_blocks_cells_and_entities(html, text):
 )
 def test_the_stated_encoding_is_used(stated):
     note = read("a.htm", f"<html>{stated}<p>Łódź".encode("cp1250"))
-    assert (note.text, note.encoding, note.warnings) == ("Łódź", "cp1250", ())
+    assert (note.text, note.encoding, said(note)) == ("Łódź", "cp1250", [])
     assert read("a.htm", f"<html>{stated}<p>Łódź".encode()).encoding == "utf-8"
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from annotations.formats.documents import word as packages
 from fixtures.quality.written_documents import docx as written_docx
-from tests.formats.documents.helpers import RELATIONS, docx, mapped, p, read, refusal, word
+from tests.formats.documents.helpers import RELATIONS, docx, mapped, p, read, refusal, said, word
 from tests.zips import unzipped, zipped
 
 
@@ -80,7 +80,7 @@ def test_what_is_left_out_is_said():
     note = read("a.docm", docx(body, parts | {"o.bin": ("oleObject", "")}, {"word/vbaProject.bin": b"macro"}))
     assert note.text == "ahz"
     parts = ("macros", "1 tracked deletion", "hidden text (1 ", "comments", "embedded", "pictures")
-    assert [part in warning for part, warning in zip(parts, note.warnings, strict=True)] == [True] * 6
+    assert [part in warning for part, warning in zip(parts, said(note), strict=True)] == [True] * 6
 
 
 def test_strict_documents_are_read():
@@ -188,7 +188,7 @@ def test_what_is_left_out_of_odt_is_said():
     note = read("a.odt", odt(body, **{"Basic/x.xml": "", "Pictures/1.png": ""}))
     assert note.text == "kept"
     parts = ("comments", "1 tracked deletion", "macros", "pictures")
-    assert [part in warning for part, warning in zip(parts, note.warnings, strict=True)] == [True] * 4
+    assert [part in warning for part, warning in zip(parts, said(note), strict=True)] == [True] * 4
 
 
 BROKEN_ODT = [
@@ -258,9 +258,9 @@ def test_parts_of_rtf_in_reading_order():
 def test_objects_and_pictures_are_ignored_and_said():
     note = read("a.rtf", rtf(r"{\object\objemb{\*\objdata 0105}{\result shown}}{\pict 00}"))
     assert note.text == "shown"
-    picture, embedded = note.warnings
+    picture, embedded = said(note)
     assert "pictures" in picture and "embedded" in embedded
-    assert len(read("a.rtf", rb"{\rtf1 text").warnings) == 1  # the end is missing
+    assert len(said(read("a.rtf", rb"{\rtf1 text"))) == 1  # the end is missing
 
 
 def test_code_pages_and_many_groups():
