@@ -1,7 +1,19 @@
-"""An operation that creates all tables of an app at once."""
+"""An operation that creates all tables of an app at once, and the description of one of them."""
 
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.operations.models import CreateModel
+from django.db.models import BigAutoField
+
+
+def table(name, *fields, **options):
+    """Describe the table of a model: its fields as (name, field), and the options of its Meta.
+
+    A table whose fields have no primary key gets the `id` of all tables.
+    """
+    if not any(field.primary_key for _name, field in fields):
+        id = BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
+        fields = (("id", id), *fields)
+    return CreateModel(name, list(fields), options)
 
 
 class CreateTables(Operation):
@@ -11,9 +23,7 @@ class CreateTables(Operation):
     related, so that took 13 s of a first start; this operation renders them once. Foreign keys may form circles.
     """
 
-    serialization_expand_args = ["models"]
-
-    def __init__(self, models: list[CreateModel]) -> None:
+    def __init__(self, *models: CreateModel) -> None:
         self.models = models
 
     def state_forwards(self, app_label, state):
