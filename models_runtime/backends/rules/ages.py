@@ -90,8 +90,7 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
         return False
     if _AT_AGE.search(behind):
         return True
-    low = max(0, match.start() - 24)
-    name = _AFTER_NAME.search(text[low : match.start()])
+    name = _AFTER_NAME.search(text, max(0, match.start() - 24), match.start())
     return bool(name) and match["number"].isdigit() and bool(_CLOSES.match(text, match.end()))
 
 
@@ -156,7 +155,7 @@ def _bare(text: str, start: int, end: int) -> Iterator[Found]:
     behind = _BARE_BEFORE.search(before(text, start, 32)) if ends or _OF_CAUSE.match(text, end) else None
     if not ends and not (behind and behind["died"]):
         return
-    named = _ENGLISH_NAME.search(text[max(0, start - 24) : start]) if text[end : end + 2] == ", " else None
+    named = _ENGLISH_NAME.search(text, max(0, start - 24), start) if text[end : end + 2] == ", " else None
     known = named is not None and named["name"].lower() in _NAMED
     if known or behind:
         yield from _worded(text, start, end)

@@ -134,8 +134,7 @@ def aged(expression: str, *, known: bool) -> Finder:
         age = ahead.match(text, start)
         if age is None:
             return
-        low = max(0, start - 32)
-        match = _NAME_BEFORE.search(text[low:start])
+        match = _NAME_BEFORE.search(text, max(0, start - 32), start)
         word = match["name"].lower() if match else ""
         if (
             match is None
@@ -146,7 +145,7 @@ def aged(expression: str, *, known: bool) -> Finder:
             or (known and word in _EVERYDAY and not (match["comma"] or (match["opens"] is not None and _UNIT(age[0]))))
         ):
             return
-        yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
+        yield *match.span("name"), RuleKind.PERSON
 
     return find
 

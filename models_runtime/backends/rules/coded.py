@@ -175,7 +175,7 @@ _ROUND: Final = re.compile(r"[0-9]+0{3,}|[0-9]+0{3}[\-/][0-9]+0{3}")
 # Among other figures, six digits are rather a value.
 _AMONG: Final = re.compile(r"[0-9][^.;:]{0,31}\Z")
 _JOINTS: Final = frozenset("-/")
-_LEFT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-/]{0,15}\Z")
+_LEFT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-/]{0,63}\Z")
 
 
 def _is_public(text: str, start: int) -> bool:
@@ -190,7 +190,7 @@ def _formed(text: str, start: int, end: int) -> Iterator[Found]:
     joined = text[start - 1 : start].isalnum() or text[start - 1 : start] in _JOINTS
     if end - start < 6 and not joined and not text[end : end + 1].isalnum() and text[end : end + 1] not in _JOINTS:
         return
-    left = _LEFT.search(text[max(0, start - 16) : start]) if joined else None
+    left = _LEFT.search(text[max(0, start - 64) : start]) if joined else None
     at = start - len(left[0]) if left else start
     code = _ONE.match(text, at)
     if code is None or text[at - 1 : at] in (".", ",", "_", "+", "*", ">", "<", "=", "~", "@", "%", "$", "€", "£"):

@@ -199,9 +199,9 @@ _MOBILE: Final = re.compile(
 
 def _ungrouped(text: str, start: int, end: int) -> Iterator[Found]:
     """A telephone number without groups."""
-    behind = before(text, start, 80)
-    called = _UNGROUPED.match(text, start) and (_CALL_WORDS.search(behind) or _CALL_WORDS_AFTER.match(after(text, end)))
-    mobile = _MOBILE.match(text, start) and not _OTHERWISE.search(behind[-24:]) and not MEASURE.match(after(text, end))
+    behind, ahead = before(text, start, 80), after(text, end, 48)
+    called = _UNGROUPED.match(text, start) and (_CALL_WORDS.search(behind) or _CALL_WORDS_AFTER.match(ahead))
+    mobile = _MOBILE.match(text, start) and not _OTHERWISE.search(behind, len(behind) - 24) and not MEASURE.match(ahead)
     if called or mobile:
         yield start, _with_extension(text, end), RuleKind.PHONE
 

@@ -125,7 +125,7 @@ _BACTERIA: Final = re.compile(r"(?:[Pp]ylori|[Ii]nfluenzae)")
 def _initialled(text: str, start: int, end: int) -> Iterator[Found]:
     """`H. U. La Princesa`, `H. Nª Sra. de la Candela`, `C.S. Gamonal Norte`."""
     match = _INITIALS.match(text, start)
-    if match is None or not text[start].isupper() or before(text, start, 2)[-1:].isalnum():
+    if match is None or not text[start].isupper() or text[start - 1 : start].isalnum():
         return
     stop = read_phrase(text, match.end(), word_set("not_institutions"))
     long_words = [word for word in _WORDS.findall(text, match.end(), stop) if len(word) > 3]

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import RuleKind, any_of, either, listed, phrases, places, word_set
-from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP
+from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, window
 
 _PREPOSITIONS: Final = frozenset(listed("place_prepositions"))
 _ARTICLES: Final = frozenset({"la", "el", "il", "the", "l", "sud", "nord", "norte", "sur", "los", "las"})
@@ -121,9 +121,9 @@ def _among_places(text: str, start: int, end: int, kind: RuleKind, line: str) ->
     if line.endswith(", "):
         if last.strip(",") in _OF_PLACES:
             return not nouned
-        if kind in _AFTER_TOWNS and _TOWN_BEFORE.search(line[-24:]):
+        if kind in _AFTER_TOWNS and _TOWN_BEFORE.search(line):
             return not nouned
-        return text[end : end + 1] in ("", "\n", ")") or (not nouned and _COMMA.search(line[-24:]) is not None)
+        return text[end : end + 1] in ("", "\n", ")") or (not nouned and _COMMA.search(line) is not None)
     if last in _ARTICLES and head.lower() in _OF:
         last, head = head.lower(), words[-3] if len(words) > 2 else ""
     return last in _OF and _of_place(head, text[start:end].lower(), nouned)
@@ -274,8 +274,7 @@ def _line_before(text: str, at: int, length: int) -> str:
 
     An elided word before the name loses its apostrophe: "dall'India" is read like "da India".
     """
-    low = max(0, at - length)
-    _, _, piece = text[low:at].rpartition("\n\n")
+    _, _, piece = window(text, at, length).rpartition("\n\n")
     if "\n" in piece or "  " in piece or "\t" in piece or "\xa0" in piece:
         piece = _BLANKS.sub(" ", _BREAK.sub(" ", piece))
     return f"{piece[:-1]} " if piece[-1:] in APOSTROPHE and piece else piece

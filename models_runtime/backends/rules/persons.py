@@ -133,10 +133,9 @@ def _given(text: str, start: int, end: int) -> Iterator[Found]:
     if NOT_BEFORE.search(before(text, start, 32)):
         return
     stop = read_name(text, start, most=5)
-    low = max(0, start - 30)
-    surname = _SURNAME_FIRST.search(text[low:start])
+    surname = _SURNAME_FIRST.search(text, max(0, start - 30), start)
     if surname and surname["name"][:-2].lower() not in word_set("not_names") and stop > start:
-        yield low + surname.start("name"), stop, RuleKind.PERSON
+        yield surname.start("name"), stop, RuleKind.PERSON
     elif _is_person(text[start:stop]):
         yield start, stop, RuleKind.PERSON
 
@@ -173,11 +172,10 @@ _RANK: Final = re.compile(r"(?i:r[1-5]|mir|adjunt[oa]|attending|resident[ei]?|fe
 
 def _ranked(text: str, start: int, end: int) -> Iterator[Found]:
     """`P. Guirao (R5)`, `Mercedes Tobar (adjunta)`, and who signs beside them at the start of the line."""
-    low = max(0, start - 90)
-    match = _BEFORE_RANK.search(text[low:start]) if _RANK.match(text, start) else None
+    match = _BEFORE_RANK.search(text, max(0, start - 90), start) if _RANK.match(text, start) else None
     for group in ("first", "name") if match else ():
         if match and match[group] and match[group].split()[0].lower() not in word_set("not_names"):
-            yield low + match.start(group), low + match.end(group), RuleKind.STAFF
+            yield *match.span(group), RuleKind.STAFF
 
 
 # Sex, family and work of the patient.

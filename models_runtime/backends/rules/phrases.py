@@ -138,6 +138,9 @@ def cut_town(town: str) -> str:
     return " ".join(parts)
 
 
+_REST_OF_WORD: Final = re.compile(r"\w+")
+
+
 def before(text: str, at: int, length: int = 48) -> str:
     """Up to `length` characters before `at`, lower-cased, within the line."""
     return line_before(text, at, length).lower()
@@ -145,8 +148,18 @@ def before(text: str, at: int, length: int = 48) -> str:
 
 def line_before(text: str, at: int, length: int) -> str:
     """Up to `length` characters before `at`, within the line."""
-    piece = text[max(0, at - length) : at]
+    piece = window(text, at, length)
     return piece[piece.rfind("\n") + 1 :]
+
+
+def window(text: str, at: int, length: int) -> str:
+    """Up to `length` characters before `at`, and the character before them. A word that this would cut is left out.
+
+    So an expression finds no start of a word or a text where the window only begins.
+    """
+    low = max(0, at - length - 1)
+    cut = _REST_OF_WORD.match(text, low, at - 1) if low else None
+    return text[cut.end() if cut else low : at]
 
 
 def digits(piece: str) -> int:

@@ -192,10 +192,9 @@ _LINE_TOWN: Final = re.compile(rf"(?:\A|\n)(?P<town>{TOWN})[ ]\(\Z")
 
 def _line_town(text: str, start: int, end: int) -> Iterator[Found]:
     """The town that begins a line before a place in brackets: `Bembibre (León), natural de Oviedo`."""
-    low = max(0, start - 40)
-    line = _LINE_TOWN.search(text[low:start]) if _CLOSED.match(text, end) else None
+    line = _LINE_TOWN.search(text, max(0, start - 40), start) if _CLOSED.match(text, end) else None
     if line and _may_be_town(line["town"]) and cut_town(line["town"]) == line["town"] and not is_service(line["town"]):
-        yield low + line.start("town"), low + line.end("town"), RuleKind.CITY
+        yield *line.span("town"), RuleKind.CITY
 
 
 _TOWN_BRACKET: Final = re.compile(
@@ -272,7 +271,7 @@ def _staying(text: str, start: int, end: int) -> Iterator[Found]:
     at, town = match.start("town"), _LINK.split(cut_town(match["town"]))[0]
     if len(town) < 3 or not _may_be_town(town) or _NAMED_AFTER.match(text, at + len(town)):
         return
-    behind = _PHRASE_ENDS.split(text[max(0, start - 60) : start])[-1]
+    behind = _PHRASE_ENDS.split(before(text, start, 60))[-1]
     if not _somebody_there(text[start:end].lower(), behind, town):
         return
     article = text[end + 1 : at].strip().capitalize()

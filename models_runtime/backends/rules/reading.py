@@ -58,7 +58,7 @@ def remember(text: str, scanned: Scan, hits: Sequence[Hit]) -> list[Hit]:
             continue
         taken[start:end] = b"\1" * (end - start)
         if rule is NAME:
-            initials = _INITIALS.search(text[max(0, start - 6) : start])
+            initials = _INITIALS.search(text, max(0, start - 6), start)
             start -= len(initials[0]) if initials else 0
             last = found[-1] if found else None
             if last and last.rule is NAME and last.kind is kind and _JOIN.fullmatch(text, last.end, start):

@@ -310,7 +310,7 @@ def _place(found: Sequence[Word], at: int) -> int:
         if known is None or _NO_PLACE.match(line, stop):
             continue
         sure = known[1] and phrase not in prose() and phrase not in GIVEN_OR_SURNAMES and phrase not in _NO_PLACES
-        if sure or _FROM.search(line[max(0, start - 24) : start]):
+        if sure or _FROM.search(line, max(0, start - 24), start):
             return last
     return at
 

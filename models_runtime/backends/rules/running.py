@@ -22,6 +22,7 @@ from models_runtime.backends.rules.phrases import (
     before,
     is_clinical_word,
     is_service,
+    line_before,
     read_name,
 )
 from models_runtime.backends.rules.rule import Finder, Found, Rule, strong
@@ -100,7 +101,7 @@ def _running(text: str, start: int, end: int) -> Iterator[Found]:
     if not is_word(text, start, end) or not (_AFTER.match(text, end) or _AGE.match(text, end)):
         return
     word = text[start:end].lower()
-    behind = text[max(0, start - 48) : start].rpartition("\n")[2]
+    behind = line_before(text, start, 48)
     if not (
         _with_persons(behind, text, end, thing=word in _THINGS)
         or (word in SURE and _sure(text, end, behind))
@@ -173,8 +174,8 @@ def _whole(text: str, start: int, end: int, *, strong: bool) -> Iterator[Found]:
         return
     if not text[start + 1 : end].islower():
         return
-    within = _SMALL.search(text[max(0, start - 24) : start])
-    spoken = _FIRST.search(text[max(0, start - 24) : start])
+    within = _SMALL.search(text, max(0, start - 24), start)
+    spoken = _FIRST.search(text, max(0, start - 24), start)
     led = (within is not None and not within["comma"] and within["word"] not in _NOT_LED) or (
         spoken is not None and spoken["word"].lower() in _SPEAKING
     )
@@ -211,9 +212,8 @@ _APPOSED: Final = re.compile(
 
 def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
     """A name before a comma and what the person is: `Consegnato a Pasqua, operatrice`, `Tutrice: Dacia, sorella`."""
-    low = max(0, start - 60)
     near = text[max(0, start - 30) : start]
-    match = _APPOSED.search(text[low:start]) if "," in near or "(" in near else None
+    match = _APPOSED.search(text, max(0, start - 60), start) if "," in near or "(" in near else None
     if match is None or match["name"].lower() in NO_NAMES:
         return
     lead, name = match["lead"].strip(" .;\n•"), match["name"].lower()
@@ -224,7 +224,7 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
     if name in word_set("eponyms") and lead in listed("no_kin", "has_illness"):
         return
     if lead not in _ARTICLES and (lead, name) != ("Padre", "pio"):
-        yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
+        yield *match.span("name"), RuleKind.PERSON
 
 
 _CALLED: Final = re.compile(rf"(?:[ ](?:is[ ])?|[ ]?[:,][ ]){_NAME}{_NAME_ENDS}")
@@ -269,7 +269,7 @@ def _announced(kind: RuleKind, ahead: re.Pattern[str], pattern: re.Pattern[str] 
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         match = pattern.match(text, end)
-        if match is None or not ahead.search(text[max(0, start - 24) : start]):
+        if match is None or not ahead.search(text, max(0, start - 24), start):
             return
         name = match["name"].lower()
         if NAMED_AFTER.match(text, match.end()) or NAMED_AFTER.match(text, match.end("name")):
@@ -297,7 +297,7 @@ _SAYS_AFTER: Final = re.compile(f"[ ]{_NAME}(?=[ ](?:{any_of('running.says_after
 def _says(text: str, start: int, end: int) -> Iterator[Found]:
     """Who says or asks something, after the verb: `Nos dice Lis que no ve`, `Chiede Rita se può`."""
     match = _SAYS_AFTER.match(text, end)
-    if match and match["name"].lower() not in NO_NAMES and _SAYS_BEFORE.search(text[max(0, start - 8) : start]):
+    if match and match["name"].lower() not in NO_NAMES and _SAYS_BEFORE.search(text, max(0, start - 8), start):
         yield *match.span("name"), RuleKind.PERSON
 
 

@@ -182,13 +182,12 @@ def _before_zip(text: str, start: int, end: int) -> Iterator[Found]:
     if not _AFTER_ZIP.match(text, start):
         return
     low = max(0, start - 90)
-    piece = text[low:start]
-    line = max(piece.rfind("\n"), piece.rfind(": ")) + 1
-    sentence = piece.rfind(". ", 0, max(0, len(piece) - 4)) + 1
-    for match in _CAPITAL.finditer(piece, max(line, sentence)):
-        found = _UNTYPED.match(piece, match.start())
+    line = max(text.rfind("\n", low, start), text.rfind(": ", low, start)) + 1
+    sentence = text.rfind(". ", low, max(low, start - 4)) + 1
+    for match in _CAPITAL.finditer(text, max(line, sentence, low), start):
+        found = _UNTYPED.match(text, match.start(), start)
         if found is not None and not {word.strip(".,").lower() for word in found["street"].split()} & _STOPS:
-            yield low + found.start("street"), low + found.end("street"), RuleKind.STREET
+            yield *found.span("street"), RuleKind.STREET
             return
 
 
