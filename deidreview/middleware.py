@@ -1,10 +1,11 @@
 """Headers for every response, the person's time zone, sign-in for every page, and the automatic logoff."""
 
+import re
 import time
 from collections.abc import Callable
 from functools import cache, partial
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -16,6 +17,8 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.middleware import AuthenticationMiddleware, LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
+from django.core.handlers.base import BaseHandler
+from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render, resolve_url
 from django.urls import Resolver404, resolve
@@ -24,11 +27,12 @@ from django.utils.crypto import constant_time_compare
 from django.utils.formats import number_format
 from django.utils.functional import SimpleLazyObject, cached_property
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.module_loading import import_string
 from django.utils.translation import ngettext
 
 from annotations.core.access import Can, SecondFactorMissing, enter, lacks_second_factor
 from annotations.core.entrance import entering
-from annotations.core.requests import UPLOADS, wants_fragment, wants_json
+from annotations.core.requests import UPLOADS, is_json, wants_fragment, wants_json
 from annotations.models import User
 from annotations.projects.services.accounts import shown
 from annotations.projects.services.providers.signing_in import has_ended
@@ -316,3 +320,63 @@ def _refused(request: HttpRequest, status: int, most: int) -> HttpResponse:
     shown = number_format(limit, decimal_pos=0 if limit.is_integer() else 1)
     context = {"limit": shown, "status": status, "upload": most != REQUEST_BYTES}
     return render(request, "errors/413.html", context, status=status)
+
+
+# The short way of requests that save a person's work on a note: all checks, and nothing that only other requests need.
+
+
+# Messages for the next page, steps of signing in, and htmx; static files and programs have addresses of their own.
+NOT_FOR_WORK: Final = (
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "deidreview.api.Api",
+    "deidreview.scim.Scim",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+)
+# Views that leave a message, such as those that finish a review, are not among them.
+_WORK: Final = re.compile(
+    r"/projects/[-\w]+/(?:notes/\d+/(?:changes|start|submit|reopen|flag|comments)|(?:review/\d+|adjudicate)/\d+/decide)"
+)
+
+
+def saves_work(request: HttpRequest) -> bool:
+    """Whether a script of a working screen saves something by this request."""
+    return request.method == "POST" and _WORK.fullmatch(request.path_info) is not None and is_json(request)
+
+
+# django-stubs don't describe the inside of a handler.
+Handler: Any = BaseHandler
+
+
+class ShortWay(Handler):  # type: ignore[misc]  # its class has no types
+    """A handler with the middleware of the settings that is needed to save work."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        views, errors = list[Any](), list[Any]()
+        chain = convert_exception_to_response(self._get_response)
+        for path in reversed([each for each in settings.MIDDLEWARE if each not in NOT_FOR_WORK]):
+            middleware = import_string(path)(chain)
+            if hasattr(middleware, "process_view"):
+                views.insert(0, middleware.process_view)
+            if hasattr(middleware, "process_exception"):
+                errors.append(middleware.process_exception)
+            chain = convert_exception_to_response(middleware)
+        self._view_middleware, self._exception_middleware = views, errors
+        self._template_response_middleware = list[Any]()
+        self._middleware_chain = chain
+
+
+class TwoWays(Handler):  # type: ignore[misc]  # its class has no types
+    """Mixin of a handler: requests that save work take the short way, all others pass the whole middleware."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        self._short_way = ShortWay()
+        self._short_way.load_middleware()
+        super().load_middleware(is_async)
+
+    def get_response(self, request: HttpRequest) -> HttpResponse:
+        way: Any = self._short_way if saves_work(request) else super()
+        response: HttpResponse = way.get_response(request)
+        return response

@@ -1,6 +1,16 @@
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
+from django.core.handlers.wsgi import WSGIHandler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
-application = get_wsgi_application()
+django.setup(set_prefix=False)
+
+from deidreview.middleware import TwoWays  # noqa: E402 - needs the settings and the models
+
+
+class Application(TwoWays, WSGIHandler):
+    """The application of the web server."""
+
+
+application = Application()

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from django.test import TransactionTestCase
+from django.test import client as test_client
 from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
@@ -53,6 +54,10 @@ os.environ.pop("REDIS_URL", None)
 
 
 def pytest_sessionstart() -> None:
+    from deidreview.middleware import TwoWays
+
+    # Requests of tests take the two ways of those to the web server.
+    test_client.ClientHandler = type("ClientHandler", (TwoWays, test_client.ClientHandler), {})
     # WhiteNoise warns if the folder for static files is missing.
     Path(os.environ["DEIDREVIEW_DATA"], "static").mkdir(parents=True, exist_ok=True)
 
