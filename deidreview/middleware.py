@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -20,6 +20,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render, resolve_url
 from django.urls import Resolver404, resolve
 from django.utils import timezone
@@ -53,8 +54,13 @@ TIME_ZONE_COOKIE = "deidreview-timezone"
 def response_headers(get_response: GetResponse) -> GetResponse:
     """Keep everything that may contain note text out of caches, and switch powerful browser features off."""
 
+    compress = GZipMiddleware(get_response).process_response
+
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
+        if hasattr(request, "_csp_nonce"):
+            # The page contains its files, which are several times as large as the rest. No other page is compressed.
+            response = cast(HttpResponse, compress(request, response))
         if not request.path.startswith(settings.STATIC_URL):
             # This overrides the view's header: "private" alone would still let the browser keep a page on disk.
             response.headers["Cache-Control"] = "no-store"

@@ -17,10 +17,10 @@ from django.utils.safestring import SafeString
 from annotations.annotate.templatetags.worklist import flag_reasons
 from annotations.core.addresses import path_to
 from annotations.core.templatetags.nav import app_version, icon, nav_url
-from annotations.core.templatetags.static import site_scripts, static, styles
+from annotations.core.templatetags.static import files_version, static
 
 # Tags whose result depends on nothing but their arguments while a process runs.
-PURE: Final = (app_version, flag_reasons, icon, nav_url, site_scripts, static, styles)
+PURE: Final = (app_version, files_version, flag_reasons, icon, nav_url, static)
 
 
 class Loader(CachedLoader):

@@ -10,7 +10,7 @@ from django.contrib.staticfiles import finders
 from django.urls import reverse
 from django.utils import translation
 
-from annotations.core.templatetags.static import SITE_SCRIPT, SITE_SCRIPTS
+from annotations.core.templatetags.static import SITE_SCRIPT, SITE_SCRIPTS, WORKING_SCRIPTS, WORKING_STYLES
 from annotations.installation import CODE
 from deidreview.bundles import bundles
 
@@ -78,6 +78,9 @@ def test_the_scripts_of_the_product_can_be_joined():
     found = dict(bundles(names, lambda name: Path(finders.find(name)).read_text(encoding="utf-8")))
     assert {"js/annotate/main.js", "js/review/main.js", "css/site.css", SITE_SCRIPT} <= found.keys()
     assert "@import" not in found["css/site.css"]
+    ends = {"js": "<!--|</script", "css": "</style"}
+    within = (*WORKING_SCRIPTS, SITE_SCRIPT, "css/site.css", *WORKING_STYLES)
+    assert [name for name in within if re.search(ends[name.split("/")[0]], found[name], re.I)] == []
 
 
 # ── Texts of scripts: every call is extracted, placeholders have names, pages in another language load the catalog ──

@@ -62,6 +62,22 @@ def test_start_kill_start_stop_and_restore_with_the_data_still_there(start, mana
     assert "HOST: other machines could sign in as anna, bruno" in words
 
 
+def test_a_browser_without_files_gets_them_within_the_page(running, browser):
+    linked = "[document.querySelectorAll('script[src], link[rel=stylesheet]').length, typeof htmx]"
+    with browser.new_context() as context:
+        page, errors = context.new_page(), []
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        first = page.goto(f"http://127.0.0.1:{running.port}/accounts/login/", wait_until="networkidle")
+        assert page.evaluate(linked) == [0, "object"]
+        assert page.evaluate("getComputedStyle(document.body).display") == "flex"
+        assert first.header_value("Content-Encoding") == "gzip"
+        later = page.reload(wait_until="networkidle")
+        assert page.evaluate(linked) == [3, "object"]
+        assert later.header_value("Content-Encoding") is None
+    assert errors == []
+
+
 @pytest.mark.nightly
 def test_a_backup_is_restored_into_a_folder_with_a_long_name(start, manage, tmp_path, environ):
     start(fresh=True, DEIDREVIEW_DEMO="1").wait_ready().stop()

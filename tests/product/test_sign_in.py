@@ -10,7 +10,6 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.chromium import chromium
 from tests.slapd import BASE, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
 from tests.waiting import HANGS, in_browser, wait_for
 from tests.worlds.product import Product
@@ -65,11 +64,6 @@ def saml_server() -> Iterator[SamlServer]:
     server = SamlServer()
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    return {**browser_type_launch_args, "executable_path": chromium(), "args": ["--no-sandbox"]}
 
 
 @pytest.fixture

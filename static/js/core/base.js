@@ -33,11 +33,15 @@
   });
   window.addEventListener("storage", (event) => event.key === KEY && apply(stored()));
 
-  // The server shows times in the zone of this cookie (deidreview/middleware.py), which lasts until the browser is closed.
-  const zone = `deidreview-timezone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
-  if (!document.cookie.split("; ").includes(zone)) {
-    document.cookie = `${zone}; path=/; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
-  }
+  // Cookies that last until the browser is closed.
+  const keep = (name, value) => {
+    if (document.cookie.split("; ").includes(`${name}=${value}`)) return;
+    document.cookie = `${name}=${value}; path=/; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
+  };
+  // The server shows times in this zone (deidreview/middleware.py).
+  keep("deidreview-timezone", Intl.DateTimeFormat().resolvedOptions().timeZone);
+  // Later pages need not contain the files that this one contained or loaded (annotations/core/templatetags/static.py).
+  window.addEventListener("load", () => root.dataset.files && keep("deidreview-files", root.dataset.files));
 
   const closeMenus = (except) => {
     for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.menu[open]"))) if (menu !== except) menu.open = false;
