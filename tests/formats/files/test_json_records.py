@@ -1,10 +1,13 @@
+import csv
 import io
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.formats.files.csv_files import csv_line
 from annotations.formats.files.json_files import DEEPEST, JsonError, json_items, json_records, read_json, read_object
 from tests.text.strategies import texts
 
@@ -149,3 +152,36 @@ def test_errors_don_t_quote_the_input(data, why):
     with pytest.raises(JsonError, match=why) as caught:
         read_object(data)
     assert len(str(caught.value)) < 100
+
+
+# ── Lines of CSV, in which no cell is a formula ──
+
+
+SIGNS = "=+-@＝＋－＠"
+
+
+def cells(line, delimiter=","):
+    return next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
+
+
+def test_every_cell_is_quoted_and_the_line_ends_with_crlf():
+    assert csv_line(["a", 1, None, -0.5, [[1, 2, "X"]], []]) == '"a","1","","-0.5","[[1, 2, ""X""]]",""\r\n'
+
+
+PLAIN = ["caso-001", "a=b", "x@example.org", "a, b", "1-2", "Größe; klein", "a\nb", '"x"', "a - b"]
+
+
+@pytest.mark.parametrize("word", PLAIN)
+def test_plain_words_come_back_as_they_were(word):
+    assert cells(csv_line([word])) == [word]
+
+
+def test_no_cell_starts_like_a_formula():
+    """Whatever character a spreadsheet takes for the delimiter, and whether or not it understands quotes."""
+    places = ["", "x;", "x; ", "x,", "x\t", "x|", "x\n", "x\r\n", 'x;"', "\t", "\r", " ", "x;;"]
+    for before, sign, delimiter in product(places, SIGNS, ",;\t|"):
+        line = csv_line(["first", f"{before}{sign}1+1", "last"])
+        rows = list(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
+        bare = [cell for part in line.splitlines() for cell in part.split(delimiter)]
+        for cell in [*(cell for row in rows for cell in row), *bare]:
+            assert not cell.strip(' \t\r\n"').startswith(tuple(SIGNS)), (cell, line)
