@@ -14,19 +14,10 @@ from annotations.core.forms import error_beside
 from annotations.core.requests import Request, error_as_message, in_project, number, paged
 from annotations.core.services import ServiceError
 from annotations.core.templatetags.clusters import Cluster
+from annotations.gold import selectors
 from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
 from annotations.gold.rules import ChangeKind
-from annotations.gold.selectors import (
-    gold_of,
-    is_by_one_person,
-    note_for_gold,
-    state_for,
-    version_for,
-    version_page,
-    version_rows,
-    versions,
-)
 from annotations.gold.services import splitting
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.statistics import (
@@ -55,14 +46,14 @@ READY_IDS = "ready-%s"
 @in_project(Can.READ_NOTES)
 def gold(request: Request, access: Access) -> HttpResponse:
     """Show the gold standard. The counts of a large project are loaded after the page, as a fragment."""
-    rows = version_rows(access.project)
+    rows = selectors.version_rows(access.project)
     last = rows.first()
     late = not request.htmx and is_large(access.project)
     context = {
         "page": paged(request, rows, VERSIONS),
         "last": last,
         "late": late,
-        "state": None if late else state_for(access, last),
+        "state": None if late else selectors.state_for(access, last),
         "form": FreezeForm(),
         "token": uuid.uuid4(),
     }
@@ -90,7 +81,7 @@ def gold_freeze(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.READ_NOTES)
 def gold_version(request: Request, access: Access, version: int) -> HttpResponse:
     """Show one frozen version and its notes."""
-    found = version_for(access.project, version)
+    found = selectors.version_for(access.project, version)
     context = _version_context(request, access, found)
     if request.htmx:
         return render(request, "gold/version_notes.html", context)
@@ -98,8 +89,8 @@ def gold_version(request: Request, access: Access, version: int) -> HttpResponse
 
 
 def _version_context(request: Request, access: Access, version: GoldVersion) -> dict[str, Any]:
-    page = version_page(version, after=number(request.GET, "after"), before=number(request.GET, "before"))
-    return {"version": version, "page": page, "one_person": is_by_one_person(version)}
+    page = selectors.version_page(version, after=number(request.GET, "after"), before=number(request.GET, "before"))
+    return {"version": version, "page": page, "one_person": selectors.is_by_one_person(version)}
 
 
 def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
@@ -107,7 +98,7 @@ def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
     table = splitting.split_table(version) if version.split_seed else []
     looks = label_looks(access.project)
     used = [look for code, look in looks.items() if any(code in row["labels"] for row in table)]
-    others = versions(access.project)
+    others = selectors.versions(access.project)
     last = next((one for one in others if one.split_seed), None)
     model = version if version.split_seed else last
     initial = {"seed": model.split_seed, **(model.split_shares or {})} if model else None
@@ -129,7 +120,7 @@ def gold_split(request: Request, access: Access, version: int) -> HttpResponse:
 
     After an error, the form keeps its values.
     """
-    found = version_for(access.project, version)
+    found = selectors.version_for(access.project, version)
     listed = "lines" in request.POST
     form = ReadyMadeForm(request.POST, auto_id=READY_IDS) if listed else SplitForm(request.POST)
     split = None
@@ -160,7 +151,7 @@ def _split(form: ReadyMadeForm | SplitForm, version: GoldVersion, access: Access
 @in_project(Can.READ_NOTES)
 def gold_changes(request: Request, access: Access, version: int) -> HttpResponse:
     """Show the changes since another version (?since=, by default the previous one), optionally of one ?kind=."""
-    frozen = versions(access.project)
+    frozen = selectors.versions(access.project)
     found = next((one for one in frozen if one.number == version), None)
     others = [one for one in frozen if one.number != version]
     wanted = number(request.GET, "since")
@@ -215,14 +206,14 @@ def job_start_gold(request: Request, access: Access) -> HttpResponse:
 @in_project(Can.MAKE_GOLD, "POST")
 def note_gold(request: Request, access: Access, pk: int) -> HttpResponse:
     """Make an annotation set gold, unless the set, or the gold to replace, changed after the page was opened."""
-    document = note_for_gold(access, pk)
+    document = selectors.note_for_gold(access, pk)
     sets = sets_for(access).filter(document_id=document.pk).select_related("author")
     annotation_set = get_object_or_404(sets, pk=number(request.POST, "set"))
     replace = request.POST.get("replace") == "1"
     if number(request.POST, "version") != annotation_set.version:
         message = _("These annotations changed after you opened the page. Nothing was done. Check them again.")
         messages.warning(request, message)
-    elif replace and number(request.POST, "gold_version") != getattr(gold_of(document), "version", None):
+    elif replace and number(request.POST, "gold_version") != getattr(selectors.gold_of(document), "version", None):
         messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check both again."))
     else:
         try:
@@ -239,9 +230,9 @@ def note_gold(request: Request, access: Access, pk: int) -> HttpResponse:
 @in_project(Can.MAKE_GOLD, "POST")
 def note_gold_withdraw(request: Request, access: Access, pk: int) -> HttpResponse:
     """Remove the gold of a note, unless the gold changed after the page was opened."""
-    document = note_for_gold(access, pk)
+    document = selectors.note_for_gold(access, pk)
     state = request.POST.get("state")
-    if (present := gold_of(document)) is not None and number(request.POST, "gold_version") != present.version:
+    if (present := selectors.gold_of(document)) is not None and number(request.POST, "gold_version") != present.version:
         messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check it again."))
         return redirect(note_url(access.slug, pk, state=state))
     try:
@@ -259,7 +250,7 @@ def note_gold_withdraw(request: Request, access: Access, pk: int) -> HttpRespons
 @in_project(Can.READ_NOTES)
 def gold_statistics(request: Request, access: Access) -> HttpResponse:
     """Show the statistics of the version ?version=, by default the newest. A worker counts large versions."""
-    frozen = versions(access.project)
+    frozen = selectors.versions(access.project)
     wanted = number(request.GET, "version")
     chosen = next((one for one in frozen if wanted in (None, one.number)), None)
     if "version" in request.GET and None in (chosen, wanted):
@@ -307,6 +298,6 @@ def _name(split: str) -> str:
 @in_project(Can.READ_NOTES, "POST")
 def statistics_start(request: Request, access: Access) -> HttpResponse:
     """Start the job that counts the version `version`, a number."""
-    version = version_for(access.project, number(request.POST, "version"))
+    version = selectors.version_for(access.project, number(request.POST, "version"))
     job = start_statistics(version=version, actor=access.user, token=form_token(request))
     return redirect("job", access.slug, job.number)

@@ -29,15 +29,7 @@ from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors import audits as audits_selectors
 from annotations.release.selectors.recordings import excerpts_of
 from annotations.release.selectors.releases import release_for
-from annotations.release.services.audits import reading
-from annotations.release.services.audits.planning import (
-    Choices,
-    discard_plan,
-    plan_audit,
-    preview_of,
-    reachable_choices,
-    waiting_for,
-)
+from annotations.release.services.audits import planning, reading
 from annotations.release.services.audits.reading import decide_leak, progress_of, show_leaks, show_note
 from annotations.release.services.recordings import excerpt_of, lost_recording, recording_of
 from annotations.text.characters import trim
@@ -253,19 +245,19 @@ def _of_plan(access: Access, plan: AuditPlan) -> dict[str, Any]:
 
 
 def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
-    waiting = waiting_for(release)
+    waiting = planning.waiting_for(release)
     if waiting:
         return {"waiting": waiting}
-    choices = Choices()
+    choices = planning.Choices()
     if form is None:
-        choices = reachable_choices(release)
+        choices = planning.reachable_choices(release)
         form = PlanForm(initial={name: f"{100 * getattr(choices, name):g}" for name in ("target", "planted")})
     elif form.is_valid():
         choices = form.choices
     else:
         return {"form": form}
     try:
-        preview = preview_of(release, choices)
+        preview = planning.preview_of(release, choices)
     except ServiceError as error:
         if form.is_bound:
             add_error(form, error)
@@ -284,7 +276,7 @@ def audit_start(request: requests.Request, access: Access, number: int) -> HttpR
         context = {"release": release, "plan": None, "form": form}
         return render(request, "release/audits/audit.html", context, status=422)
     try:
-        plan_audit(release=release, choices=form.choices, actor=access.user)
+        planning.plan_audit(release=release, choices=form.choices, actor=access.user)
     except ServiceError as error:
         if error.code != "exists":
             messages.error(request, str(error))
@@ -297,7 +289,7 @@ def audit_start(request: requests.Request, access: Access, number: int) -> HttpR
 def audit_discard(request: requests.Request, access: Access, number: int) -> HttpResponse:
     release = release_for(access, number)
     with requests.error_as_message(request):
-        discard_plan(release=release, actor=access.user)
+        planning.discard_plan(release=release, actor=access.user)
         messages.success(request, _("The plan was discarded."))
     return redirect("release_audit", access.slug, number)
 
