@@ -19,8 +19,8 @@ IMPORT: Final = re.compile(r"^[ \t]*((?:from[ \t]+[.\w]+[ \t]+)?import[ \t]+(?:\
 PACKAGES: Final = ("annotations", "models_runtime", "deidreview", "fixtures", "tests")
 # Folders whose children are features, named like the folders of tests.
 FEATURES: Final = ("annotations", "models_runtime", "templates", "static/js", "static/css")
-# Modules that join all features by name. A page's tests see a change of a feature, not through these.
-JOINTS: Final = ("deidreview/urls.py", "annotations/urls.py", "models_runtime/urls.py")
+# Modules that join all features. The tests of a page see a change of a feature, not through these.
+JOINTS: Final = ("deidreview/urls.py",)
 
 
 def changed_since(commit: str) -> list[str]:

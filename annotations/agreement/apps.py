@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class AgreementConfig(AppConfig):
     name = "annotations.agreement"
-    label = "agreement"
 
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers

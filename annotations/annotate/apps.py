@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class AnnotateConfig(AppConfig):
     name = "annotations.annotate"
-    label = "annotate"
 
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers

@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class AudioConfig(AppConfig):
     name = "annotations.audio"
-    label = "audio"
 
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers

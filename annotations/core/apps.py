@@ -4,7 +4,6 @@ from django.utils.module_loading import autodiscover_modules
 
 class CoreConfig(AppConfig):
     name = "annotations.core"
-    label = "core"
 
     def ready(self) -> None:
         from annotations.core.hooks import patient_erased

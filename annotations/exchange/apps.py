@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class ExchangeConfig(AppConfig):
     name = "annotations.exchange"
-    label = "exchange"
 
     def ready(self) -> None:
         from annotations.core.access import Can

@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class GoldConfig(AppConfig):
     name = "annotations.gold"
-    label = "gold"
 
     def ready(self) -> None:
         from annotations.core.access import Can

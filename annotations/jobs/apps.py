@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class JobsConfig(AppConfig):
     name = "annotations.jobs"
-    label = "jobs"
 
     def ready(self) -> None:
         from annotations.core import navigation

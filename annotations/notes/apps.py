@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class NotesConfig(AppConfig):
     name = "annotations.notes"
-    label = "notes"
 
     def ready(self) -> None:
         from annotations.core.hooks import patient_erased, relay_steps, tidiers

@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class OpsConfig(AppConfig):
     name = "annotations.ops"
-    label = "ops"
 
     def ready(self) -> None:
         from annotations.annotate.events import SET_SUBMITTED

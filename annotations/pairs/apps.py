@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class PairsConfig(AppConfig):
     name = "annotations.pairs"
-    label = "pairs"
 
     def ready(self) -> None:
         from annotations.core import navigation, offers

@@ -5,7 +5,6 @@ from django.utils.translation import gettext_noop as _
 
 class ProjectsConfig(AppConfig):
     name = "annotations.projects"
-    label = "projects"
 
     def ready(self) -> None:
         # Its receivers are connected.

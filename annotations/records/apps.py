@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class RecordsConfig(AppConfig):
     name = "annotations.records"
-    label = "records"
 
     def ready(self) -> None:
         from annotations.core import navigation

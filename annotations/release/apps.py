@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class ReleaseConfig(AppConfig):
     name = "annotations.release"
-    label = "release"
 
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers

@@ -6,7 +6,6 @@ from django.utils.translation import gettext_noop as _
 
 class ReviewConfig(AppConfig):
     name = "annotations.review"
-    label = "review"
 
     def ready(self) -> None:
         from annotations.core.access import Can

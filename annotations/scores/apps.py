@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class ScoresConfig(AppConfig):
     name = "annotations.scores"
-    label = "scores"
 
     def ready(self) -> None:
         from annotations.core.access import Can

@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class FeedsConfig(AppConfig):
     name = "models_runtime.feeds"
-    label = "models_feeds"
 
     def ready(self) -> None:
         from annotations.core import navigation

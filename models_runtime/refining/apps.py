@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class RefiningConfig(AppConfig):
     name = "models_runtime.refining"
-    label = "models_refining"
 
     def ready(self) -> None:
         from annotations.core import hooks, navigation, offers

@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class RunsConfig(AppConfig):
     name = "models_runtime.runs"
-    label = "models_runs"
 
     def ready(self) -> None:
         from annotations.core import addresses, hooks, navigation, offers

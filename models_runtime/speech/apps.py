@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class SpeechConfig(AppConfig):
     name = "models_runtime.speech"
-    label = "models_speech"
 
     def ready(self) -> None:
         from annotations.core import offers

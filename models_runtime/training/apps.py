@@ -4,7 +4,6 @@ from django.utils.translation import gettext_noop as _
 
 class TrainingConfig(AppConfig):
     name = "models_runtime.training"
-    label = "models_training"
 
     def ready(self) -> None:
         from annotations.core import navigation
