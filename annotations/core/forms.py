@@ -1,4 +1,4 @@
-"""Form fields shared by several forms: whole numbers, and a checkbox for explicit consent."""
+"""Form fields shared by several forms: lines, checkboxes, whole numbers, and a checkbox for explicit consent."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
 
 Result = TypeVar("Result")
+
+
+class LineField(forms.CharField):
+    """A line of text, for which browsers offer nothing that was typed before."""
+
+    widget = forms.TextInput(attrs={"autocomplete": "off"})
+
+
+class CheckField(forms.BooleanField):
+    """A checkbox that may stay empty. Django's own demands a tick."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, **options)
 
 
 class WholeField(forms.IntegerField):

@@ -3,7 +3,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import WholeField
+from annotations.core.forms import LineField, WholeField
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import HOLD_OUT, SEED_LENGTH
 
@@ -16,12 +16,11 @@ REFUSED_AT = {"from": "lines"}
 class FreezeForm(forms.Form):
     """The reason for freezing a version, shown with the version permanently."""
 
-    reason = forms.CharField(
+    reason = LineField(
         label=_("Reason"),
         max_length=300,
         required=False,
         help_text=_("Shown with the version permanently. Don't enter personal data."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
 
@@ -42,12 +41,11 @@ class HoldOutForm(forms.Form):
 class SplitForm(forms.Form):
     """Seed and shares of a train/dev/test split. The service checks them."""
 
-    seed = forms.CharField(
+    seed = LineField(
         label=_("Seed"),
         max_length=SEED_LENGTH,
         initial="split-1",
         help_text=_("Any word. The same seed in a later version keeps every patient in the same split."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     train = WholeField(label=_("Train, percent"), least=1, most=100, initial=80)
     dev = WholeField(label=_("Dev, percent"), least=0, most=99, initial=10)
@@ -74,10 +72,9 @@ class ReadyMadeForm(forms.Form):
         help_text=_("One note per line, such as case-1,dev. A pattern such as dev/* stands for all notes of a folder."),
         widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false", "autocomplete": "off"}),
     )
-    seed = forms.CharField(
+    seed = LineField(
         label=_("Name of the split"),
         max_length=SEED_LENGTH,
         initial=READY_MADE,
         help_text=_("Replaces the seed. The same name in a later version keeps every patient in the same split."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, Can
-from annotations.core.forms import offer
+from annotations.core.forms import CheckField, offer
 from annotations.core.labels import labels_of
 from annotations.notes.selectors.searching import Options, Where
 from annotations.notes.services.searching import LONGEST
@@ -24,11 +24,9 @@ class SearchForm(forms.Form):
             attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "dir": "auto"}
         ),
     )
-    word = forms.BooleanField(label=_("Whole words only"), required=False)
-    case = forms.BooleanField(label=_("Match case"), required=False)
-    loose = forms.BooleanField(
-        label=_("Ignore accents"), required=False, help_text=_("“jose” then also finds “José” and “JOSÉ”.")
-    )
+    word = CheckField(label=_("Whole words only"))
+    case = CheckField(label=_("Match case"))
+    loose = CheckField(label=_("Ignore accents"), help_text=_("“jose” then also finds “José” and “JOSÉ”."))
     where = forms.ChoiceField(label=_("Search in"), required=False)
     label = forms.TypedChoiceField(label=_("Label"), required=False, coerce=int, empty_value=None)
     annotation_set = forms.ChoiceField(label=_("Annotations"), required=False)

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import WholeField, offer, suggest
+from annotations.core.forms import LineField, WholeField, offer, suggest
 from annotations.core.services import ServiceError
 from annotations.gold.rules import Split
 from annotations.models import Author, AuthorKind, GoldVersion, Project
@@ -322,11 +322,10 @@ class AcceptForm(forms.Form):
 
     key = forms.CharField(max_length=16, widget=forms.HiddenInput())
     seed = WholeField(label=_("Seed"), most=MOST_SEED, widget=forms.HiddenInput())
-    name = forms.CharField(
+    name = LineField(
         label=_("Name"),
         max_length=30,
         help_text=_("A short name of the error, such as clubs-as-cities. Use a-z, 0-9 and hyphens."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
 

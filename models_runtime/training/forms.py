@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from annotations.core.access import Access
-from annotations.core.forms import WholeField, suggest
+from annotations.core.forms import CheckField, LineField, WholeField, suggest
 from annotations.core.services import ServiceError
 from annotations.exchange.services.sources import megabytes
 from annotations.models import GoldVersion, Job
@@ -27,22 +27,9 @@ from models_runtime.training.services.groups import COMPLETE, MOST_RUNS, Variant
 from models_runtime.training.services.trained import UploadedModel, upload_model
 from models_runtime.training.services.training import DEFAULT, MOST_ADAPT, MOST_GROUPED, MOST_ITERATIONS
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrOrPromise
-
 # The field beside which an error of the service is shown, by its code.
 REFUSED_AT = {"version": "gold", "backend": "algorithm", "exists": "name"}
 UPLOAD_REFUSED_AT = {"exists": "name", "size": "file", "format": "file"}
-
-
-def _name_field(label: "_StrOrPromise", *, required: bool = False, help_text: "_StrOrPromise" = "") -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        max_length=LONGEST,
-        required=required,
-        help_text=help_text,
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )
 
 
 class WordsField(forms.Field):
@@ -105,9 +92,8 @@ class TrainForm(forms.Form):
         help_text=_("Projects that you manage. Members of this project can then download weights with words of it."),
         widget=forms.CheckboxSelectMultiple,
     )
-    refit = forms.BooleanField(
+    refit = CheckField(
         label=_("Refit on all notes"),
-        required=False,
         help_text=_(
             "Choose the number of iterations on the held-out notes, then train again with them. Test notes stay out."
         ),
@@ -133,12 +119,16 @@ class TrainForm(forms.Form):
         required=False,
         help_text=_("1 if empty. The model's page shows the mean and the standard deviation of their F1."),
     )
-    random_splits = forms.BooleanField(
+    random_splits = CheckField(
         label=_("A random hold-out for each training"),
-        required=False,
         help_text=_("Each training holds out a random fifth of the patients of train and dev. Test notes stay out."),
     )
-    name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
+    name = LineField(
+        label=_("Name"),
+        max_length=LONGEST,
+        required=False,
+        help_text=_("If empty, the model gets a number as its name."),
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -317,7 +307,7 @@ class UploadModelForm(forms.Form):
         },
         widget=forms.FileInput(attrs={"accept": ".zip"}),
     )
-    name = _name_field(_("Name in this project"))
+    name = LineField(label=_("Name in this project"), max_length=LONGEST, required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -332,7 +322,7 @@ class UploadModelForm(forms.Form):
 
 
 class RenameForm(forms.Form):
-    name = _name_field(_("Name"), required=True)
+    name = LineField(label=_("Name"), max_length=LONGEST)
 
 
 # The form that starts a calibration.

@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import offer
+from annotations.core.forms import CheckField, LineField, offer
 from annotations.core.templatetags.moments import day_text
 from annotations.core.tokenizers import KINDS
 from annotations.exchange.selectors import MappingRow
@@ -163,14 +163,12 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("For CoNLL, and for spaces around spans. A token is split where a span begins or ends."),
     )
-    sentences = forms.BooleanField(
+    sentences = CheckField(
         label=_("Empty row after each sentence"),
-        required=False,
         help_text=_("Only CoNLL. Otherwise an empty row follows each line of the note."),
     )
-    spaced = forms.BooleanField(
+    spaced = CheckField(
         label=_("Insert spaces around attached spans"),
-        required=False,
         help_text=_("“GambiaHome” becomes “Gambia Home”. An offset map beside each changed text undoes this."),
     )
     layer = forms.ChoiceField(
@@ -204,7 +202,7 @@ class ExportForm(forms.Form):
 
 
 class NameForm(forms.Form):
-    name = forms.CharField(label=_("Name"), max_length=80, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    name = LineField(label=_("Name"), max_length=80)
 
 
 class NewMappingForm(NameForm):
@@ -248,9 +246,7 @@ class MappingForm(NameForm):
                 )
             field.required, field.label, field.initial = False, name, code
             field.widget.attrs["aria-label"] = name
-            leave_out = forms.BooleanField(
-                required=False, initial=line.code == "", label=gettext("Leave out the spans of %(label)s") % words
-            )
+            leave_out = CheckField(initial=line.code == "", label=gettext("Leave out the spans of %(label)s") % words)
             leave_out.widget.attrs["aria-label"] = leave_out.label
             self.fields[f"code-{line.label.pk}"] = field
             self.fields[f"out-{line.label.pk}"] = leave_out

@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotations.core.forms import CheckField, LineField
 from annotations.exchange.forms.exports import INPUT_ABOUT, grouped
 from annotations.exchange.services.import_plan import ImportOptions
 from annotations.exchange.services.input_formats import INPUT_FORMATS, holds_spans
@@ -73,9 +74,8 @@ class NotesForm(forms.Form):
     """What an import asks of all notes."""
 
     language = language_field()
-    take_duplicates = forms.BooleanField(
+    take_duplicates = CheckField(
         label=_("Import texts that the project has under another name"),
-        required=False,
         help_text=_("Otherwise these notes are refused, and the report names the note with the same text."),
     )
 
@@ -149,12 +149,11 @@ class AuthorForm(forms.Form):
         help_text=_("A member's user name, or any name for an annotator without an account."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "annotators"}),
     )
-    run = forms.CharField(
+    run = LineField(
         label=_("Name of the run"),
         max_length=150,
         required=False,
         help_text=_("For example, the model and its version."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -189,18 +188,16 @@ class UploadForm(NotesForm, DocumentsForm, AuthorForm):
         initial=DETECT,
         help_text=_("The next page shows the format found, and you can change it there."),
     )
-    repair_offsets = forms.BooleanField(
+    repair_offsets = CheckField(
         label=_("Move spans whose quoted text is found nearby"),
-        required=False,
         help_text=_(
             "For files that quote spans (brat, i2b2, BioC and others); moved spans are listed. Otherwise the note is "
             "refused."
         ),
     )
 
-    all_or_nothing = forms.BooleanField(
+    all_or_nothing = CheckField(
         label=_("Import nothing if a note is refused"),
-        required=False,
         help_text=_("Otherwise the other notes are imported, and the report lists the refused ones."),
     )
 
@@ -290,9 +287,7 @@ class LabelsForm(forms.Form):
 class PasteForm(NotesForm):
     """Form for one pasted note."""
 
-    name = forms.CharField(
-        label=_("Name of the note"), max_length=240, widget=forms.TextInput(attrs={"autocomplete": "off"})
-    )
+    name = LineField(label=_("Name of the note"), max_length=240)
     text = forms.CharField(
         label=_("Text"),
         strip=False,

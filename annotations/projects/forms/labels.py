@@ -8,7 +8,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import WholeField, offer, offer_rows
+from annotations.core.forms import LineField, WholeField, offer, offer_rows
 from annotations.core.labels import COLORS
 from annotations.models import Category, Label, LabelSet
 from annotations.projects.services.categories import LONGEST_NAME
@@ -23,7 +23,7 @@ KEYS = " ".join(sorted(RESERVED_HOTKEYS))
 class _LabelForm(forms.Form):
     """Fields of both label forms. The services check names, keys and attributes."""
 
-    name = forms.CharField(label=_("Name"), max_length=80, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    name = LineField(label=_("Name"), max_length=80)
     hotkey = forms.CharField(
         label=_("Key"),
         max_length=1,
@@ -104,9 +104,7 @@ class MergeForm(forms.Form):
 class CategoryForm(forms.Form):
     """Name and color of a category. `others` are the project's other categories, whose colors the form names."""
 
-    name = forms.CharField(
-        label=_("Name"), max_length=LONGEST_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"})
-    )
+    name = LineField(label=_("Name"), max_length=LONGEST_NAME)
     hue = forms.TypedChoiceField(
         label=_("Color"),
         coerce=int,

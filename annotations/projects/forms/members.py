@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.api.tokens import MOST_DAYS
-from annotations.core.forms import WholeField, offer, offer_rows
+from annotations.core.forms import LineField, WholeField, offer, offer_rows
 from annotations.models import ApiToken, Project, Role, User
 from annotations.projects.rules import Provider
 
@@ -100,12 +100,7 @@ SCOPES = [
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(
-        label=_("Name"),
-        max_length=80,
-        help_text=_("What the token is for, such as “Nightly import”."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )
+    name = LineField(label=_("Name"), max_length=80, help_text=_("What the token is for, such as “Nightly import”."))
     scope = forms.ChoiceField(label=_("Scope"), choices=SCOPES, widget=forms.RadioSelect, initial=ApiToken.Scope.READ)
     project = forms.ModelChoiceField(
         label=_("Project"),

@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import WholeField, offer, offer_rows
+from annotations.core.forms import CheckField, LineField, WholeField, offer, offer_rows
 from annotations.models import Author, Project, User
 from annotations.models.project import PlantedShare, SecondReview
 from annotations.text.labels import LabelSetDef
@@ -34,7 +34,7 @@ def language_field(help_text: Any = "") -> forms.CharField:
 class ProjectForm(forms.Form):
     """Form for a new project."""
 
-    name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    name = LineField(label=_("Name"), max_length=120)
     label_set = forms.ChoiceField(label=_("Label set"), widget=forms.RadioSelect)
     own_labels = forms.CharField(
         label=_("Your labels"),
@@ -65,16 +65,14 @@ class RunField(forms.ModelChoiceField):  # type: ignore[type-arg]  # not generic
 class SettingsForm(forms.Form):
     """Settings of a project. `runs` are the model runs that annotators can start from."""
 
-    name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    name = LineField(label=_("Name"), max_length=120)
     language = language_field(_("For notes imported without a language. A code such as it, es or en."))
-    second_factor = forms.BooleanField(
+    second_factor = CheckField(
         label=_("Require two-factor sign-in"),
-        required=False,
         help_text=_("Members see nothing of the project until they have set it up. This also applies to you."),
     )
-    mcp_clients = forms.BooleanField(
+    mcp_clients = CheckField(
         label=_("Let MCP clients read notes"),
-        required=False,
         help_text=_(
             "Programs with a manager's token refine suggestions. "
             "They may send text of notes to a language model elsewhere."
@@ -115,25 +113,21 @@ class SettingsForm(forms.Form):
         help_text=_("Annotations that start from a model's spans are faster, but never count in agreement."),
         error_messages={"invalid_choice": _("This run no longer exists or has no finished notes. Choose another.")},
     )
-    candidates = forms.BooleanField(
+    candidates = CheckField(
         label=_("Show candidates to annotators"),
-        required=False,
         help_text=_(
             "Annotators see what the rules find, and look at it before they submit. "
             "Such annotations are not blind and never count in agreement."
         ),
     )
-    unanimous_passes = forms.BooleanField(label=_("Accept unanimous annotations without adjudication"), required=False)
-    anonymous_adjudication = forms.BooleanField(
+    unanimous_passes = CheckField(label=_("Accept unanimous annotations without adjudication"))
+    anonymous_adjudication = CheckField(
         label=_("Hide annotators' names from adjudicators"),
-        required=False,
         help_text=_(
             "Viewers see no names either. Only managers see the annotations, scores and exports of single annotators."
         ),
     )
-    show_outcome = forms.BooleanField(
-        label=_("Show annotators the outcome for their spans after adjudication"), required=False
-    )
+    show_outcome = CheckField(label=_("Show annotators the outcome for their spans after adjudication"))
 
     second_review = forms.ChoiceField(
         label=_("Second review"),
@@ -155,9 +149,8 @@ class SettingsForm(forms.Form):
         ),
     )
 
-    runs_decide = forms.BooleanField(
+    runs_decide = CheckField(
         label=_("Let model runs decide about free text of records"),
-        required=False,
         help_text=_(
             "Records leave once a run has read their notes, without a reviewer. Certificates name it as a risk."
         ),

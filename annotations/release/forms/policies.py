@@ -11,6 +11,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from annotations.core.forms import CheckField, LineField
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.rules.redaction.policy import SHIPPED, Action, IdentifierType, LabelRule, actions_for
@@ -136,16 +137,9 @@ class PolicyRow:
 class PolicyForm(forms.Form):
     """Name, and for each label its kind of identifier, the action, and whether masks count the entities of a note."""
 
-    name = forms.CharField(
-        label=gettext_lazy("Name"), max_length=NAME_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"})
-    )
+    name = LineField(label=gettext_lazy("Name"), max_length=NAME_LENGTH)
 
-    new_name = forms.CharField(
-        label=gettext_lazy("Name of the new policy"),
-        max_length=NAME_LENGTH,
-        required=False,
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )
+    new_name = LineField(label=gettext_lazy("Name of the new policy"), max_length=NAME_LENGTH, required=False)
     new_slug = forms.SlugField(
         label=gettext_lazy("Short name"),
         max_length=SLUG_LENGTH,
@@ -169,9 +163,7 @@ class PolicyForm(forms.Form):
             kind = forms.ChoiceField(label=_("Kind of %(label)s") % about, choices=kinds)
             action = forms.ChoiceField(label=_("Action for %(label)s") % about, choices=actions)
             self.fields |= {f"kind-{label.code}": kind, f"action-{label.code}": action}
-            self.fields[f"numbered-{label.code}"] = forms.BooleanField(
-                label=_("Number the entities of %(label)s") % about, required=False
-            )
+            self.fields[f"numbered-{label.code}"] = CheckField(label=_("Number the entities of %(label)s") % about)
             if rule is not None:
                 self.initial[f"kind-{label.code}"] = str(rule.kind)
                 self.initial[f"action-{label.code}"] = str(rule.action)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.core.forms import ConsentCheckbox, WholeField, offer
+from annotations.core.forms import CheckField, ConsentCheckbox, LineField, WholeField, offer
 from annotations.exchange.forms.exports import ABOUT, FormatDescription, SetChoice, grouped
 from annotations.models import AuditPlan, Label, LabelMapping
 from annotations.release.rules.certificates.signatures import MOST_BYTES
@@ -90,17 +90,15 @@ class DecisionForm(forms.Form):
 class CertificateTerms(forms.Form):
     """For what, for whom and until when a release is certified."""
 
-    purpose = forms.CharField(
+    purpose = LineField(
         label=gettext_lazy("Purpose"),
         max_length=LONGEST_PURPOSE,
         help_text=gettext_lazy("The purpose of the release. The certificate states it."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    recipient = forms.CharField(
+    recipient = LineField(
         label=gettext_lazy("Recipient"),
         max_length=LONGEST_RECIPIENT,
         help_text=gettext_lazy("Who receives the text, or “the public”."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     expires_on = forms.DateField(
         label=gettext_lazy("Certificate valid until"),
@@ -215,9 +213,8 @@ class ReleaseForm(CertificateTerms):
         error_messages={"invalid_choice": gettext_lazy("There is no model %(value)s. Choose from the list.")},
         widget=forms.RadioSelect,
     )
-    may_leave = forms.BooleanField(
+    may_leave = CheckField(
         label=gettext_lazy("The notes of this project may be sent to these machines"),
-        required=False,
         widget=ConsentCheckbox(),
     )
     searched_runs = forms.MultipleChoiceField(
@@ -226,9 +223,8 @@ class ReleaseForm(CertificateTerms):
         help_text=gettext_lazy("The leak gate finds what these runs suggested and the release does not replace."),
         widget=forms.CheckboxSelectMultiple,
     )
-    keep_names = forms.BooleanField(
+    keep_names = CheckField(
         label=gettext_lazy("Keep the names of the notes"),
-        required=False,
         help_text=gettext_lazy("Names often hold dates and numbers. Otherwise each note gets a neutral name."),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
@@ -276,7 +272,7 @@ class ReleaseExportForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Only in formats with spans. The text itself stays as the policy wrote it."),
     )
-    leave_out = forms.BooleanField(label=gettext_lazy("Leave out the notes with open findings"), required=False)
+    leave_out = CheckField(label=gettext_lazy("Leave out the notes with open findings"))
     token = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(

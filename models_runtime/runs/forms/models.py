@@ -9,7 +9,7 @@ from django.utils.html import escape
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
-from annotations.core.forms import ConsentCheckbox, WholeField, offer
+from annotations.core.forms import CheckField, ConsentCheckbox, WholeField, offer
 from annotations.models import Label
 from models_runtime.backends.llm import servers as llm
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
@@ -49,9 +49,7 @@ def preset_field(tasks: Collection[str], help_text: Any) -> forms.ChoiceField:
 
 def agreed_field() -> forms.BooleanField:
     """The consent to send notes to another machine. Without it the service raises an error."""
-    return forms.BooleanField(
-        label=_("The notes of this project may be sent to these machines"), required=False, widget=ConsentCheckbox()
-    )
+    return CheckField(label=_("The notes of this project may be sent to these machines"), widget=ConsentCheckbox())
 
 
 class LlmForm(forms.Form):
@@ -89,20 +87,17 @@ class LlmForm(forms.Form):
         required=False,
         help_text=_("From the second pass on, spans already found are masked, so that the model can find others."),
     )
-    every_pass = forms.BooleanField(
+    every_pass = CheckField(
         label=_("Continue after a pass that finds nothing"),
-        required=False,
         help_text=_("Otherwise such a pass is the last one. At temperature 0, the next one rarely finds more."),
     )
-    descriptions = forms.BooleanField(
+    descriptions = CheckField(
         label=_("Descriptions of labels in the prompt"),
-        required=False,
         initial=True,
         help_text=_("They tell the model what belongs to each label."),
     )
-    examples = forms.BooleanField(
+    examples = CheckField(
         label=_("Examples in the prompt"),
-        required=False,
         help_text=_("Two invented notes with the right answers, in the language of the prompt."),
     )
     temperature = forms.CharField(

@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
-from annotations.core.forms import WholeField, WholesField, offer
+from annotations.core.forms import CheckField, LineField, WholeField, WholesField, offer
 from annotations.models import Author
 from annotations.text.combining import Method
 from models_runtime.models import Run
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 def name_field(help_text: "_StrOrPromise" = "") -> forms.CharField:
     """Make the field for the name of a run. If it is empty, the run is named after its backend."""
-    return forms.CharField(
-        label=_("Name"),
-        max_length=LONGEST_NAME,
-        required=False,
-        help_text=help_text,
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )
+    return LineField(label=_("Name"), max_length=LONGEST_NAME, required=False, help_text=help_text)
 
 
 def _share_field(label: "_StrOrPromise", help_text: "_StrOrPromise", step: str = "any") -> forms.FloatField:
@@ -63,7 +57,7 @@ class RunForm(forms.Form):
 
     backend = forms.CharField(label=_("Backend"), max_length=200, error_messages={"required": _("Choose a backend.")})
     name = name_field(_("If empty, the run is named after the backend."))
-    left = forms.BooleanField(label=_("Only notes that are not gold yet"), required=False)
+    left = CheckField(label=_("Only notes that are not gold yet"))
     threshold = threshold_field(_("Threshold"))
     recall = _share_field(
         _("Or: recall to reach"), _("Share of identifying characters that are found on held-out notes, such as 0.99.")
