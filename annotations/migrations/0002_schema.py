@@ -1047,7 +1047,7 @@ class Migration(migrations.Migration):
                 ('sha256', models.CharField(max_length=64)),
                 ('number', models.CharField(blank=True, max_length=200)),
                 ('office', models.CharField(blank=True, max_length=200)),
-                ('state', models.CharField(choices=[('new', 'Not compared yet'), ('none', 'No clear note'), ('ambiguous', 'To be settled'), ('paired', 'Paired')], default='new', max_length=9)),
+                ('state', models.CharField(choices=[('new', 'Not compared yet'), ('none', 'No clear note'), ('ambiguous', 'Waits for a manager’s choice'), ('paired', 'Paired')], default='new', max_length=9)),
                 ('method', models.CharField(blank=True, max_length=6)),
                 ('parameters', models.JSONField(default=dict)),
                 ('aligned', models.FloatField(help_text="Share of the clear note's tokens that matched, from 0 to 1.", null=True)),

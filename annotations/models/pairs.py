@@ -9,7 +9,7 @@ from annotations.models.project import Project, Table
 class PublishedState(models.TextChoices):
     NEW = "new", _("Not compared yet")
     NONE = "none", _("No clear note")
-    AMBIGUOUS = "ambiguous", _("To be settled")
+    AMBIGUOUS = "ambiguous", _("Waits for a manager’s choice")
     PAIRED = "paired", _("Paired")
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Avg, Count, F, Prefetch, Q, QuerySet, Sum
+from django.db.models import Avg, Case, Count, F, Prefetch, Q, QuerySet, Sum, When
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
@@ -78,11 +78,13 @@ def decisions(project: Project, state: str = "") -> QuerySet[PublishedDecision]:
     return rows.defer("text", "document__text").order_by(F("aligned").asc(nulls_last=True), "pk")
 
 
-def to_settle(project: Project) -> QuerySet[PublishedDecision]:
-    """The decisions that a person settles, with their texts and candidates."""
+def to_settle(project: Project, first: int | None = None) -> QuerySet[PublishedDecision]:
+    """The decisions whose notes a person chooses, that with the id `first` first, with their texts and candidates."""
     rows = PublishedDecision.objects.filter(project=project, state=PublishedState.AMBIGUOUS)
     candidates = PairCandidate.objects.select_related("document").defer("document__text")
-    return rows.prefetch_related(Prefetch("candidates", candidates)).order_by("pk")
+    return rows.prefetch_related(Prefetch("candidates", candidates)).order_by(
+        Case(When(pk=first, then=0), default=1), "pk"
+    )
 
 
 def decision_of(access: Access, pk: int) -> PublishedDecision:

@@ -43,7 +43,7 @@ def pairs(request: Request, access: Access) -> HttpResponse:
         ],
         "flagged_below": selectors.FLAGGED_BELOW,
         "page": paged(request, selectors.decisions(access.project, state), ROWS),
-        "open": paged(request, selectors.to_settle(access.project), OPEN_ROWS, "open"),
+        "open": paged(request, selectors.to_settle(access.project, number(request.GET, "choose")), OPEN_ROWS, "open"),
     }
     return render(request, "pairs/pairs.html", context, status=422 if form.errors else 200)
 

@@ -27,7 +27,7 @@ def client(world, sign_in):
 
 def shown(answer) -> int:
     """The number of disagreements on the page."""
-    return answer.content.decode().count('<li class="card ad-location"')
+    return answer.content.decode().count('<details class="ad-location"')
 
 
 def at(world: SimpleNamespace, name: str, location: tuple[int, int] = NAME) -> str:

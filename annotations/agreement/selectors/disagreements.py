@@ -186,6 +186,11 @@ class DisagreementView:
         }
 
     @property
+    def quote(self) -> str:
+        """The text of the location."""
+        return self.sentence.note.text[self.row.start : self.row.end]
+
+    @property
     def place(self) -> str:
         """The location in a form."""
         return f"{self.row.document_id}-{self.row.start}-{self.row.end}"

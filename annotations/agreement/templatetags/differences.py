@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.agreement.rules.disagreement import DisagreementKind
 from annotations.agreement.selectors.disagreements import DisagreementView, Sentence
-from annotations.core.templatetags.rows import EMPTY, fill
+from annotations.core.templatetags.rows import EMPTY, NOTHING, fill
 from annotations.models import Label
 from annotations.text.bio import OUTSIDE
 
@@ -77,6 +77,18 @@ def _cells(tags: Sequence[str], inside: range, hues: dict[str, int]) -> SafeStri
             hue = str(hues.get(tag[2:], 0))
             cells.append(fill('<td class="tagged {} hue-{} {}">{}</td>', tag[0].lower(), hue, here, tag))
     return SafeString("".join(cells))
+
+
+@register.simple_tag
+def labels_of_each(shown: DisagreementView, hues: dict[str, int]) -> SafeString:
+    """The labels that each annotator gave at the location, in one line."""
+    rows = []
+    for name, spans in shown.spans.items():
+        marked = [
+            fill('<span class="tagged hue-{}">{}</span>', str(hues.get(one.label, 0)), one.label) for one in spans
+        ]
+        rows.append(fill("<span>{} {}</span>", name, SafeString(" ".join(marked)) if marked else NOTHING))
+    return SafeString(" ".join(rows))
 
 
 @register.simple_tag

@@ -17,7 +17,7 @@ from annotations.release.selectors import surrogates as surrogates_selectors
 from annotations.release.services.surrogates import editing
 from annotations.text.names import MAX_ID, whole
 
-ROWS, LINES = 50, 25
+ROWS, LINES = 30, 25
 
 
 @sensitive_post_parameters()

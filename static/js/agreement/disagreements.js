@@ -39,7 +39,9 @@ function begin() {
     const written = /** @type {NodeListOf<HTMLTextAreaElement>} */ (list.querySelectorAll(".ad-talk textarea"));
     if ([...written].some(({ value }) => value.trim())) event.preventDefault();
   });
-  list.querySelectorAll(".ad-scroll").forEach(showLocation);
+  const shown = (location) => showLocation(location?.querySelector(".ad-scroll"));
+  shown(list.querySelector("[open]"));
+  list.addEventListener("toggle", ({ target }) => shown(target), { capture: true });
   // In an opened discussion, focus the field, so that typed letters don't act as keys. htmx knows its form by then.
   document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
     const elt = detail.requestConfig?.elt; // none where the buttons of causes are replaced

@@ -85,6 +85,7 @@ export class AnsweredList {
   /** Click the first match inside the item; false if there is none. */
   press(selector) {
     const found = /** @type {HTMLElement | null} */ (this.here?.querySelector(selector) ?? null);
+    if (found) this.go(this.here);
     found?.click();
     return Boolean(found);
   }
