@@ -1,4 +1,4 @@
-"""Form fields shared by several forms: lines, checkboxes, whole numbers, and a checkbox for explicit consent."""
+"""Form fields shared by several forms: lines, checkboxes, radio buttons, whole numbers, consent."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +29,12 @@ class CheckField(forms.BooleanField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(required=False, **options)
+
+
+class RadioField(forms.ChoiceField):
+    """One of several choices, all of which the page shows."""
+
+    widget = forms.RadioSelect
 
 
 class WholeField(forms.IntegerField):

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
-from annotations.core.forms import WholeField, offer
+from annotations.core.forms import RadioField, WholeField, offer
 from annotations.core.labels import labels_of
 from annotations.models import Author, BulkAct
 from annotations.review.selectors.bulk_rules import BulkRule, Kind
@@ -20,13 +20,12 @@ class BulkForm(forms.Form):
     """Select suggestions by a minimum confidence, or by the agreement of several runs."""
 
     runs = forms.TypedMultipleChoiceField(label=_("Runs"), coerce=int, widget=forms.CheckboxSelectMultiple)
-    kind = forms.ChoiceField(
+    kind = RadioField(
         label=_("Suggestions"),
         choices=[
             ("threshold", _("Minimum confidence")),
             ("agreed", _("Agreement of several runs (same bounds and label)")),
         ],
-        widget=forms.RadioSelect,
         initial="threshold",
     )
     least = forms.FloatField(

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import CheckField, LineField
+from annotations.core.forms import CheckField, LineField, RadioField
 from annotations.exchange.forms.exports import INPUT_ABOUT, grouped
 from annotations.exchange.services.import_plan import ImportOptions
 from annotations.exchange.services.input_formats import INPUT_FORMATS, holds_spans
@@ -135,13 +135,7 @@ class DocumentsForm(forms.Form):
 class AuthorForm(forms.Form):
     """Whose the spans in the files are. `written_as` names the author as the import stores it."""
 
-    annotations = forms.ChoiceField(
-        label=_("Author of the annotations"),
-        choices=ANNOTATIONS,
-        widget=forms.RadioSelect,
-        initial="none",
-        required=False,
-    )
+    annotations = RadioField(label=_("Author of the annotations"), choices=ANNOTATIONS, initial="none", required=False)
     annotator = forms.CharField(
         label=_("User name of the annotator"),
         max_length=150,

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.api.tokens import MOST_DAYS
-from annotations.core.forms import LineField, WholeField, offer, offer_rows
+from annotations.core.forms import LineField, RadioField, WholeField, offer, offer_rows
 from annotations.models import ApiToken, Project, Role, User
 from annotations.projects.rules import Provider
 
@@ -29,8 +29,8 @@ class AddMemberForm(forms.Form):
         max_length=150,
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
-    account = forms.ChoiceField(label=_("Account"), choices=ACCOUNTS, widget=forms.RadioSelect, initial="existing")
-    role = forms.ChoiceField(label=_("Role"), choices=ROLES, widget=forms.RadioSelect, initial=Role.ANNOTATOR)
+    account = RadioField(label=_("Account"), choices=ACCOUNTS, initial="existing")
+    role = RadioField(label=_("Role"), choices=ROLES, initial=Role.ANNOTATOR)
 
 
 class AddPeopleForm(AddMemberForm):
@@ -42,10 +42,9 @@ class AddPeopleForm(AddMemberForm):
         help_text=_("One per line: a name, a user name, or an e-mail address."),
         widget=forms.Textarea(attrs={"rows": 4, "autocapitalize": "none", "spellcheck": "false"}),
     )
-    account = forms.ChoiceField(
+    account = RadioField(
         label=_("Accounts"),
         choices=[("new", _("New accounts, each with a link")), ("existing", _("Existing accounts"))],
-        widget=forms.RadioSelect,
         initial="new",
     )
     field_order = ("username", "role", "account")
@@ -82,7 +81,7 @@ class GroupForm(forms.Form):
         help_text=_("Exactly as the provider writes it. For LDAP, the DN of the group."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
-    role = forms.ChoiceField(label=_("Role"), choices=ROLES, widget=forms.RadioSelect, initial=Role.ANNOTATOR)
+    role = RadioField(label=_("Role"), choices=ROLES, initial=Role.ANNOTATOR)
 
     def __init__(self, *args: Any, providers: Sequence[Provider], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -101,7 +100,7 @@ SCOPES = [
 
 class TokenForm(forms.Form):
     name = LineField(label=_("Name"), max_length=80, help_text=_("What the token is for, such as “Nightly import”."))
-    scope = forms.ChoiceField(label=_("Scope"), choices=SCOPES, widget=forms.RadioSelect, initial=ApiToken.Scope.READ)
+    scope = RadioField(label=_("Scope"), choices=SCOPES, initial=ApiToken.Scope.READ)
     project = forms.ModelChoiceField(
         label=_("Project"),
         queryset=Project.objects.none(),

@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import CheckField, LineField, WholeField, offer, offer_rows
+from annotations.core.forms import CheckField, LineField, RadioField, WholeField, offer, offer_rows
 from annotations.models import Author, Project, User
 from annotations.models.project import PlantedShare, SecondReview
 from annotations.text.labels import LabelSetDef
@@ -35,7 +35,7 @@ class ProjectForm(forms.Form):
     """Form for a new project."""
 
     name = LineField(label=_("Name"), max_length=120)
-    label_set = forms.ChoiceField(label=_("Label set"), widget=forms.RadioSelect)
+    label_set = RadioField(label=_("Label set"))
     own_labels = forms.CharField(
         label=_("Your labels"),
         max_length=20_000,
@@ -78,9 +78,7 @@ class SettingsForm(forms.Form):
             "They may send text of notes to a language model elsewhere."
         ),
     )
-    distribution = forms.ChoiceField(
-        label=_("Assignment of notes"), choices=Project.Distribution.choices, widget=forms.RadioSelect
-    )
+    distribution = RadioField(label=_("Assignment of notes"), choices=Project.Distribution.choices)
     annotators_per_note = WholeField(
         label=_("Annotators per note"),
         least=1,
@@ -129,10 +127,9 @@ class SettingsForm(forms.Form):
     )
     show_outcome = CheckField(label=_("Show annotators the outcome for their spans after adjudication"))
 
-    second_review = forms.ChoiceField(
+    second_review = RadioField(
         label=_("Second review"),
         choices=SecondReview.choices,
-        widget=forms.RadioSelect,
         help_text=_(
             "With a second reviewer, a note becomes gold after both finish. Applies to notes finished from now on."
         ),

@@ -7,7 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import WholeField, offer
+from annotations.core.forms import RadioField, WholeField, offer
 from annotations.models import Label
 from annotations.release.services.known import MOST_BYTES
 from annotations.release.services.surrogates.editing import MOST_TYPED
@@ -34,17 +34,16 @@ class ContentField(forms.FileField):
 class MasterForm(forms.Form):
     """A file of the patient master."""
 
-    format = forms.ChoiceField(label=_("Format"), choices=FORMATS, widget=forms.RadioSelect, initial="csv")
+    format = RadioField(label=_("Format"), choices=FORMATS, initial="csv")
     file = ContentField(label=_("File"))
 
 
 class TermsForm(forms.Form):
     """Terms to add to a list, one per line. `labels` are those of the project."""
 
-    which = forms.ChoiceField(
+    which = RadioField(
         label=_("List"),
         choices=[("deny", _("Deny: identifies wherever it is")), ("allow", _("Allow: may stay in released text"))],
-        widget=forms.RadioSelect,
         initial="deny",
     )
     terms = forms.CharField(

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.core.forms import CheckField, ConsentCheckbox, LineField, WholeField, offer
+from annotations.core.forms import CheckField, ConsentCheckbox, LineField, RadioField, WholeField, offer
 from annotations.exchange.forms.exports import ABOUT, FormatDescription, SetChoice, grouped
 from annotations.models import AuditPlan, Label, LabelMapping
 from annotations.release.rules.certificates.signatures import MOST_BYTES
@@ -202,16 +202,11 @@ class ReleaseForm(CertificateTerms):
         error_messages={"required": gettext_lazy("Choose the annotations that the release uses.")},
         widget=forms.CheckboxSelectMultiple,
     )
-    policy = forms.ChoiceField(
-        label=gettext_lazy("Policy"),
-        error_messages={"required": gettext_lazy("Choose a policy.")},
-        widget=forms.RadioSelect,
-    )
-    maker = forms.ChoiceField(
+    policy = RadioField(label=gettext_lazy("Policy"), error_messages={"required": gettext_lazy("Choose a policy.")})
+    maker = RadioField(
         label=gettext_lazy("Surrogates by"),
         required=False,
         error_messages={"invalid_choice": gettext_lazy("There is no model %(value)s. Choose from the list.")},
-        widget=forms.RadioSelect,
     )
     may_leave = CheckField(
         label=gettext_lazy("The notes of this project may be sent to these machines"),
