@@ -91,6 +91,34 @@ def test_a_bundle_of_a_thousand_resources_stays_valid_and_its_links_hold(project
     ]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ({"birthDate": "1979-02-30"}, "/birthDate"),
+        ({"birthDate": "last spring"}, "/birthDate"),
+        ({"birthDate": "19-11"}, "/birthDate"),
+        ({"birthDate": "1979-11-30T03:04:05Z"}, "/birthDate"),
+        ({"deceasedDateTime": "2024-05-06T25:00:00Z"}, "/deceasedDateTime"),
+        ({"meta": {"lastUpdated": "2024"}}, "/meta/lastUpdated"),
+        ({"name": [{"prefix": [{"a": 1}]}]}, "/name/0/prefix/0"),
+        ({"identifier": [{"system": 5}]}, "/identifier/0/system"),
+    ],
+)
+def test_a_malformed_value_of_fhir_is_refused_even_where_it_would_be_removed(project, tmp_path, wrong, path):
+    fhir_ready(project, "Patient")
+    result = run(tmp_path, [fhir.patient() | wrong, fhir.patient()])
+    assert (result["records"], result["refused"], [one["path"] for one in result["problems"]]) == (1, 1, [path])
+
+
+def test_dates_of_fhir_may_be_months_and_years(project, tmp_path):
+    fhir_ready(project, "Patient")
+    dates = ("1979", "1979-11", "1979-11-30")
+    times = (*dates, "2024-05-06T10:00:00Z", "2024-05-06T10:00:00.123+02:00")
+    records = [fhir.patient() | {"birthDate": one} for one in dates]
+    records += [fhir.patient() | {"deceasedDateTime": one} for one in times]
+    assert run(tmp_path, records)["records"] == 8
+
+
 @pytest.mark.both_databases
 def test_a_field_and_its_note_share_one_surrogate_and_a_run_may_decide(project, tmp_path):
     schema = json.loads(json.dumps(FLAT))
@@ -192,6 +220,28 @@ def test_files_of_other_formats_and_ids_that_link(project, tmp_path, ending):
     assert answered("deid_records", "ward", source, tmp_path / "x.txt") == "format"
     assert answered("deid_records", "ward", tmp_path / "none.json", tmp_path / "y.json") == "path"
     assert not (tmp_path / "y.json").exists()
+
+
+@pytest.mark.parametrize(("unit", "zone"), [("s", None), ("ms", "UTC"), ("us", "Europe/Rome"), ("ns", None)])
+def test_a_timestamp_of_a_parquet_file_is_a_date_that_keeps_time_and_zone(project, tmp_path, unit, zone):
+    active(project, FLAT | {"properties": FLAT["properties"] | {"born": {
+        "type": "string", "format": "date", "rule": "shift"}}})  # fmt: skip
+    table, source = pyarrow.Table.from_pylist([VISIT, VISIT]), tmp_path / "in.parquet"
+    for name in ("born", "seen"):
+        moments = pyarrow.array([datetime(2024, 5, 6, 12, 53, 20), datetime(1980, 2, 23)], pyarrow.timestamp("s"))
+        table = table.set_column(table.column_names.index(name), name, moments.cast(pyarrow.timestamp(unit, zone)))
+    pyarrow.parquet.write_table(table, source)
+    result = answered("deid_records", "ward", source, tmp_path / "out.parquet", "--type", "visit")
+    assert result["records"] == 2, result["problems"]
+    written = pyarrow.parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    for row, before in zip(written, table.to_pylist(), strict=True):
+        record = json.loads(row["record"])
+        assert record["born"] == record["seen"], "as a date-time is shifted"
+        born = datetime.fromisoformat(record["born"])
+        assert born.date() != before["born"].date() and born.timetz().replace(tzinfo=None) == before["born"].time()
+        assert born.utcoffset() == before["born"].utcoffset()
+    assert "2024-05-06T12:53:20" not in (tmp_path / "out.parquet").read_bytes().decode("latin-1")
+    assert run(tmp_path, [VISIT | {"born": "2024-05-06T12:53:20"}], "--type", "visit")["refused"] == 1, "in JSON"
 
 
 def test_listing_5_with_surrogates_and_without_the_slips_of_the_source(project, tmp_path):

@@ -27,6 +27,11 @@ _WORDS: Final = {
     str: gettext_noop("text"), bool: gettext_noop("true or false"), int: gettext_noop("a number"),
     float: gettext_noop("a number"), list: gettext_noop("a list"), dict: gettext_noop("an object"),
 }  # fmt: skip
+_DATES: Final = {
+    **dict.fromkeys(("date", "FHIR date", "FHIR dateTime"), "2026-03-02"),
+    **dict.fromkeys(("date-time", "FHIR instant"), "2026-03-02T10:30:00Z"),
+}
+"""An example of each format of dates."""
 DEEPEST: Final = 60
 FORMATS: Final = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json", ".parquet": "parquet"}
 """The formats of files of records by their endings."""
@@ -34,6 +39,12 @@ ROWS: Final = 1000
 """The most rows of a batch of Parquet."""
 COLUMN: Final = "record"
 """The column of records in Parquet files. Each row of a file without it is a record itself."""
+
+
+class Timestamp(str):
+    """A timestamp of a Parquet file in ISO 8601. Such files have no other dates often, so that a date may be one."""
+
+    __slots__ = ()
 
 
 class RecordError(WordedError, ValueError):
@@ -124,7 +135,10 @@ class _Leaf:
         self.rule, self.type = rule_of(part, name), type_of(part)
         types = part.get("type")
         self.null = "null" in types if isinstance(types, list) else types == "null"
-        self.format = part.get("format", "")
+        self.choice = self.type is ValueType.CODE and types != "string"
+        # A value of several types may be anything as long as it is removed.
+        self.open = self.type is ValueType.ANY or (isinstance(types, list) and len({*types} - {"null"}) > 1)
+        self.format = f"FHIR {part['fhir']}" if "fhir" in part else part.get("format", "")
         self.domain = resource if self.type is ValueType.ID else name
         # An id of FHIR is not an identifier that free text would name.
         self.named = self.type not in (ValueType.ID, ValueType.REFERENCE, ValueType.ANY, ValueType.BOOLEAN)
@@ -133,13 +147,12 @@ class _Leaf:
         if value is None and self.null:
             return None
         rule = resolved(self.rule, walk.context.kinds)
-        if rule.rule is FieldRule.REMOVE:
-            new = GONE
-        else:
+        removed, stored = rule.rule is FieldRule.REMOVE, walk.context.texts is not None
+        if not (removed and (self.open or stored)):
             self._check(value, pointer)
-            if walk.context.texts is None:  # A stored record was taken by the rules of its day.
-                self._check_format(value, pointer)
-            new = self._new(value, pointer, rule, walk)
+        if not stored:  # A stored record was taken by the rules of its day.
+            self._check_format(value, pointer)
+        new = GONE if removed else self._new(value, pointer, rule, walk)
         if walk.done.changes is not None:
             walk.done.changes.append(FieldChange(pointer, self.rule, value, None if new is GONE else new))
         if rule.rule is not FieldRule.PASS and self.named and isinstance(value, str | int | float):
@@ -168,7 +181,7 @@ class _Leaf:
         elif self.type in _NUMBERS:
             good = isinstance(value, int | float) and not isinstance(value, bool)
         else:
-            good = isinstance(value, str) or (self.type is ValueType.CODE and not isinstance(value, dict | list))
+            good = isinstance(value, str) or (self.choice and not isinstance(value, dict | list))
         if not good:
             raise RecordError(
                 pointer,
@@ -178,14 +191,20 @@ class _Leaf:
 
     def _check_format(self, value: Any, pointer: str) -> None:
         """Dates are checked here, since a masked one is gone before the output is. A time without a zone is one."""
-        try:
-            if self.format == "date" and date.fromisoformat(value).isoformat() != value:
-                raise ValueError
-            if self.format == "date-time" and not (len(value) > 10 and datetime.fromisoformat(value.upper())):
-                raise ValueError
-        except ValueError:
-            example = "2026-03-02" if self.format == "date" else "2026-03-02T10:30:00Z"
-            raise RecordError(pointer, "This should be a date such as {example}.", example) from None
+        if self.format in _DATES and isinstance(value, str) and not _is_date(value, self.format):
+            raise RecordError(pointer, "This should be a date such as {example}.", _DATES[self.format])
+
+
+def _is_date(value: str, format: str) -> bool:
+    """Whether a value is a date of this format. Dates of FHIR that need no time may lack the day, or month and day."""
+    timed = format in ("date-time", "FHIR instant")
+    try:
+        if timed or (len(value) > 10 and (format == "FHIR dateTime" or isinstance(value, Timestamp))):
+            return len(value) > 10 and bool(datetime.fromisoformat(value.upper()))
+        whole = value if format == "date" else f"{value}-01-01"[:10]
+        return len(value) <= 10 and date.fromisoformat(whole).isoformat() == whole
+    except ValueError:
+        return False
 
 
 class _Record:

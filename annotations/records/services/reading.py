@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
 from annotations.core.services import ServiceError
-from annotations.records.rules.plans import COLUMN, FORMATS, ROWS, Unreadable
+from annotations.records.rules.plans import COLUMN, FORMATS, ROWS, Timestamp, Unreadable
 
 MOST_BYTES: Final = 512 * 1024 * 1024
 """A JSON file is read at once, so that a larger one must be JSON Lines."""
@@ -88,7 +88,9 @@ def _plain(value: Any) -> Any:
         return {key: _plain(one) for key, one in value.items() if one is not None}
     if isinstance(value, list):
         return [_plain(one) for one in value]
-    if isinstance(value, datetime | date | time):
+    if isinstance(value, datetime):
+        return Timestamp(value.isoformat())
+    if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, Decimal):
         return float(value)
