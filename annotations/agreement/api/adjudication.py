@@ -28,8 +28,8 @@ from annotations.core.api.routes import ApiRequest, Body, Note, ProjectRouter, R
 from annotations.core.batches import MOST_CHANGES
 from annotations.core.services import NOTE_READ
 from annotations.jobs.api import JobItem
-from annotations.models import Document, Job, Label, MajorityAct
-from annotations.notes.api import codes_of
+from annotations.models import Document, Job, MajorityAct
+from annotations.notes.api import codes_of, label_coded
 from annotations.text.names import MAX_ID, MAX_OFFSET
 from annotations.text.spans import LabeledBounds, Span
 
@@ -238,18 +238,10 @@ def _wanted(access: Access, body: NewDecision) -> Wanted:
         act=act,
         seen=tuple(ShownLocation(each.start, each.end, each.key) for each in body.seen),
         annotator=body.annotator if act is Act.ANNOTATOR else None,
-        span=(own.start, own.end, _label(access, own.label)) if own else None,
+        span=(own.start, own.end, label_coded(access.project, own.label, "span.label")) if own else None,
         quote=own.quote if own and act is Act.OWN else None,
         attribute=(changed.name, changed.value) if changed else None,
     )
-
-
-def _label(access: Access, code: str) -> int:
-    labels = Label.objects.filter(label_set__project=access.project, merged_into__isnull=True, code=code)
-    found = labels.values_list("pk", flat=True).first()
-    if found is None:
-        raise invalid(("span.label", _("The project has no label with this code.")))
-    return found
 
 
 def _span(triple: LabeledBounds, codes: Mapping[int, str], attributes: Mapping[str, Any]) -> DecidedSpan:

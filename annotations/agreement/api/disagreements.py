@@ -25,7 +25,8 @@ from annotations.core.api.answers import matched, unless_stale
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.services import FILE_DOWNLOADED, record_reads
-from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
+from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Project
+from annotations.notes.api import label_coded
 from annotations.projects.api import version_tag
 from annotations.text.names import MAX_ID, MAX_OFFSET
 
@@ -193,13 +194,10 @@ def _compared(access: Access, wanted: DisagreementFilters) -> disagreements.Filt
 
 
 def _filters(access: Access, wanted: DisagreementFilters) -> disagreements.Filters:
-    label = Label.objects.filter(label_set__project=access.project, code=wanted.label)
-    label_id = label.values_list("pk", flat=True).first()
-    if wanted.label and label_id is None:
-        raise routes.invalid(("label", _("The project has no label with this code.")))
+    label = label_coded(access.project, wanted.label) if wanted.label else None
     assert disagreements.UNTAGGED == "none" and set(CauseKind.values) == {"AB", "AM", "D", "S"}  # As in `Wanted`.
     return disagreements.Filters(
-        kind=wanted.kind or "", label=label_id, pair=_pair(access, wanted.pair), note=wanted.note,
+        kind=wanted.kind or "", label=label, pair=_pair(access, wanted.pair), note=wanted.note,
         round=wanted.round, cause=wanted.cause, unit=wanted.unit or "", everyone=wanted.annotation_sets == "all",
     )  # fmt: skip
 

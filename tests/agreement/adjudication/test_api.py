@@ -4,7 +4,8 @@ import csv
 
 import pytest
 
-from annotations.models import Adjudication, AnnotationSet, Event, MajorityAct
+from annotations.models import Adjudication, AnnotationSet, Event, Label, MajorityAct
+from annotations.projects.services.labels import merge_labels
 from tests.worlds.adjudicated import AGE, CITY, DOCTOR, NAME, TEXT, act, outcome
 from tests.worlds.commands import answered, failed
 from tests.worlds.programs import Program, fields_of
@@ -83,6 +84,15 @@ def test_what_is_wrong_with_an_act(world, rita):
     assert decide(Program(world.rosa), world, desk, NAME, "majority").status_code == 200
     late = decide(rita, world, desk, NAME, "nothing")
     assert (late.status_code, late.json()["code"]) == (409, "moved"), "the location has changed"
+
+
+def test_the_code_of_a_merged_label_stands_for_the_label_that_it_was_merged_into(world, rita):
+    city, hospital = (Label.objects.get(label_set__project=world.project, code=code) for code in ("CITY", "HOSPITAL"))
+    merge_labels(source=city, target=hospital, actor=None)
+    desk = rita.get(world.path).json()
+    span = {"start": CITY[0], "end": CITY[1], "label": "CITY", "quote": TEXT[slice(*CITY)]}
+    assert decide(rita, world, desk, CITY, "own", span=span).status_code == 200
+    assert ("HOSPITAL", TEXT[slice(*CITY)]) in outcome(world)
 
 
 def test_unanimous_notes_are_finished_together(world, rita):
