@@ -18,7 +18,6 @@ from annotations.models import Release
 from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.layout import sections
 from annotations.release.rules.certificates.verifying import PAGE, Verification
-from annotations.release.selectors.audits import audit_result
 from annotations.release.selectors.certificates import public_keys
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.certificates import signing
@@ -31,13 +30,6 @@ FIELDS = {"expiry": "expires_on", "long": ""}
 def certificate_sign(request: Request, access: Access, number: int) -> HttpResponse:
     """Show what will be signed, with the open risks; a POST signs. A repeated POST makes no second certificate."""
     release = release_for(access, number)
-    try:
-        signing.check_signable(release, audit_result(release))
-    except ServiceError as error:
-        messages.error(request, str(error))
-        if error.code == signing.UNDECIDED:
-            return redirect("audit_leaks", access.slug, number)
-        return redirect("release", access.slug, number)
     initial = {"purpose": release.purpose, "recipient": release.recipient, "expires_on": release.expires_on}
     form = SignForm(request.POST if request.method == "POST" else None, initial=initial)
     accepted = request.POST.getlist("risk")
@@ -49,7 +41,11 @@ def certificate_sign(request: Request, access: Access, number: int) -> HttpRespo
             said = _("Release %(n)s is signed. Its newest certificate is number %(certificate)s.")
             messages.success(request, said % {"n": number, "certificate": made.number})
             return redirect("release", access.slug, number)
-    context = _context(access, release, form, accepted)
+    try:
+        context = _context(access, release, form, accepted)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("audit_leaks" if error.code == signing.UNDECIDED else "release", access.slug, number)
     return render(request, "release/certificates/sign.html", context, status=422 if form.errors else 200)
 
 

@@ -1,6 +1,8 @@
 """Signing a release that was audited: leaks that wait or were accepted, who read, and the steps of a release."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.models import AuditMark, AuditNote, AuditPlan, AuditPlanState, Event
@@ -51,6 +53,14 @@ def test_undecided_leaks_are_refused_with_a_link(ward, leak, sign_in):
     step = steps(client)["Audit a sample"]
     assert (step.page, step.action, step.done) == ("audit_leaks", "Decide leaks", False)
     assert steps(client)["Sign"].page == ""
+
+
+def test_the_page_reads_the_audit_once(ward, sign_in):
+    planned(ward.release)
+    with CaptureQueriesContext(connection) as queries:
+        check_page(sign_in(ward.mia).get(SIGN))
+    for table in ("annotations_auditplan", "annotations_auditnote"):
+        assert sum(f'FROM "{table}"' in one["sql"] for one in queries) == 1, table
 
 
 def test_accepted_leaks_are_stated_by_name(ward, leak):

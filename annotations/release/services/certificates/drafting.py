@@ -20,7 +20,7 @@ from annotations.release.rules.certificates import content as parts
 from annotations.release.rules.certificates.signatures import FORMAT
 from annotations.release.rules.certificates.statements import CODE_OF_TYPE, identifier_of, identifier_rows, statements
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
-from annotations.release.selectors.audits import AuditResult, Rate, audit_result
+from annotations.release.selectors.audits import AuditResult, Rate
 from annotations.release.selectors.recordings import has_recordings
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certificates.people import allowed_by, name_of, readers_of, unfinished_notes
@@ -231,9 +231,11 @@ class SigningDetails:
     at: datetime
 
 
-def draft(release: Release, terms: Terms, measures: ReleaseMeasurements, signing: SigningDetails) -> parts.Content:
-    """The content of a certificate of a release whose figures are stored."""
-    audit, figures = audit_result(release), release.figures
+def draft(
+    release: Release, terms: Terms, measures: ReleaseMeasurements, signing: SigningDetails, audit: AuditResult | None
+) -> parts.Content:
+    """The content of a certificate of a release whose figures are stored. `audit`: what its audit shows."""
+    figures = release.figures
     rules = rule_rows(release)
     voice = has_recordings(release)
     identifiers = identifier_rows(rules, looked_for(release), voice=voice)

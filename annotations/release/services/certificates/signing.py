@@ -90,9 +90,10 @@ class Prospect:
 
 def prospect(release: Release, terms: Terms, actor: User | None) -> Prospect:
     """The content that would be signed now, without writing anything but measures. Raises ServiceError as `sign`."""
-    check_signable(release, audit_result(release))
+    audit = audit_result(release)
+    check_signable(release, audit)
     retried(lambda: settle(release=release))  # A decision has cleared its hash and figures.
-    content = draft(release, terms, measured(release), _next(release, actor))
+    content = draft(release, terms, measured(release), _next(release, actor), audit)
     return Prospect(content, _to_accept(release, content))
 
 
@@ -166,19 +167,20 @@ def sign(
         Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
         Release.objects.select_for_update().get(pk=release.pk)
         release = Release.objects.select_related("project", "policy", "author", "gold_version").get(pk=release.pk)
-        check_signable(release, audit_result(release), without_held=everything)
-        return _signed(release, terms, accepted, own, measures, actor, everything=everything)
+        audit = audit_result(release)
+        check_signable(release, audit, without_held=everything)
+        return _signed(release, terms, accepted, own, measures, actor, audit, everything=everything)
 
 
 def _signed(
     release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: ReleaseMeasurements,
-    actor: User | None, *, everything: bool,
+    actor: User | None, audit: AuditResult | None, *, everything: bool,
 ) -> Certificate:  # fmt: skip
     # The library that writes PDF takes half a second to import, and only signing needs it.
     from annotations.release.rules.certificates.pdf import render
 
     signing = _next(release, actor)
-    content = draft(release, terms, measures, signing)
+    content = draft(release, terms, measures, signing, audit)
     notes, hashes = content["data"]["notes"], content["data"]["hashes"]
     if not (notes or content["data"]["records"]):
         raise ServiceError(_("The release has no notes that are ready, so there is nothing to sign."), code="empty")
