@@ -18,7 +18,7 @@ from annotations.records.services.files import deidentify_file, write_release
 
 def run(claim: Claim) -> dict[str, Any]:
     """De-identify an uploaded file. What has free text is stored and waits; the result has the counts, and a zip."""
-    params = claim.params
+    params, begun = claim.params, erasures_of(claim.project_id)
     stored = StoredFile.objects.filter(pk=params["file_id"]).first()
     if stored is None:
         raise ServiceError("The upload was deleted. Upload the file again.", code="gone")
@@ -39,7 +39,7 @@ def run(claim: Claim) -> dict[str, Any]:
             releases=False,
             progress=claim.progress,
         )
-        result = _stored_zip(claim, out.parent, "records.zip", asdict(report), erasures_of(claim.project_id))
+        result = _stored_zip(claim, out.parent, "records.zip", asdict(report), begun)
     stored.delete()
     return result
 

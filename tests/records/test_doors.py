@@ -10,9 +10,10 @@ from annotations.core.stored_files import open_stored
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, Membership, Project, Record, RecordSchema, Release, StoredFile
 from annotations.ops.services.erasing import erase_patient
+from annotations.records.services.files import deidentify_file
 from annotations.records.services.schemas import add_schema
 from annotations.release.services.exporting import withdraw
-from tests.factories import make_member
+from tests.factories import make_member, make_note
 from tests.records.world import FLAT, LISTING_1, LISTING_2, STRINGS, VISIT, active, label_strings, saved, ward
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
@@ -98,12 +99,13 @@ def test_a_manager_who_works_alone_reviews_the_own_schema_and_the_certificate_sa
 def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     active(project, LISTING_1)
     client = signed_in(mia)
-    sent = {"file": upload(json.dumps(LISTING_2) + "\n{}\n"), "data_type": "clinicalRecord", "policy": "mask:1"}
+    source = upload(json.dumps(LISTING_2) + '\n{}\n{"a": 1}\n')
+    sent = {"file": source, "data_type": "clinicalRecord", "policy": "mask:1"}
     answer = client.post(page("records"), sent)
     job = Job.objects.get()
     assert answer["Location"] == page("job", job.number)
     worked(job)
-    assert (job.result["waiting"], job.result["records"], job.result["refused"]) == (1, 1, 0), job.error
+    assert (job.result["waiting"], job.result["records"], job.result["refused"]) == (1, 1, 1), job.error
     check_page(client.get(answer["Location"]))
     record = Record.objects.select_related("document").get()
     html = check_page(client.get(page("records")))
@@ -135,6 +137,25 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     assert StoredFile.objects.count() == 1, "the export of the other release stays"
     erase_patient(project=project, patient_id="123456789", actor=mia)
     assert not Record.objects.exists() and not StoredFile.objects.exists()
+    result = Job.objects.get(kind="records").result
+    assert result["refused"] == 1 and "line 3" not in str(result), "the row may have been the patient's"
+
+
+def test_a_patient_who_is_erased_before_the_new_file_is_stored_is_in_no_file(project, mia, monkeypatch):
+    active(project, LISTING_1)
+    make_note(project, patient_id="123456789")
+
+    def slow(**about):
+        report = deidentify_file(**about)
+        erase_patient(project=project, patient_id="123456789", actor=mia)
+        return report
+
+    monkeypatch.setattr("annotations.records.jobs.deidentify_file", slow)
+    source = upload(json.dumps(LISTING_2 | {"note": ""}))
+    sent = {"file": source, "data_type": "clinicalRecord", "policy": "mask:1"}
+    signed_in(mia).post(page("records"), sent)
+    job = worked(Job.objects.get())
+    assert job.state == "failed" and not StoredFile.objects.exists()
 
 
 def test_in_a_project_that_lets_runs_decide_a_read_record_is_ready(project, mia, tmp_path):

@@ -21,6 +21,8 @@ from annotations.release.selectors.known import is_known
 TRIES = 5
 # Replaces the number of a forgotten string; real numbers are never negative (annotations.text.hashes).
 NO_STRING = -1
+_WITH_PROBLEMS = ("pairs", "records", "records_export")
+"""The kinds of jobs whose results list files or records that were left out."""
 
 
 def erasure_preview(*, project: models.Project, patient_id: str) -> Erasure:
@@ -173,6 +175,7 @@ def _count_in_versions(documents: Sequence[int]) -> None:
 
 def _clear_reports(project: models.Project) -> None:
     """Replace all lines of all import reports by counts, because a line may name a file of the patient or of the note.
+    Results of jobs lose theirs.
 
     Labels of the files are deleted too: in a damaged annotation file, a word of the text may stand in their place.
     """
@@ -192,6 +195,10 @@ def _clear_reports(project: models.Project) -> None:
                 done.report["cleared"] = True
             cleared.append(done)
     models.Import.objects.bulk_update(cleared, ["report", "labels_found", "label_choices"])
+    # A file may have the name of the patient, and a refused row may be the patient's.
+    for job in models.Job.objects.filter(project=project, kind__in=_WITH_PROBLEMS, result__has_key="problems"):
+        del job.result["problems"]
+        job.save(update_fields=["result"])
 
 
 def _forget_strings(project: models.Project, strings: set[int | None]) -> None:
