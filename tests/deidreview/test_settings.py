@@ -136,3 +136,29 @@ def test_no_release_contains_the_debug_toolbar():
     assert not any("debug_toolbar" in name for name in (*settings.INSTALLED_APPS, *settings.MIDDLEWARE))
     assert "debug_toolbar" not in (ROOT / "deidreview/settings.py").read_text()
     assert "django-debug-toolbar" not in (ROOT / "requirements.lock").read_text()
+
+
+POST = """
+from debug_toolbar.middleware import DebugToolbarMiddleware
+from django.db import connection
+from django.http import HttpResponse
+from django.test import RequestFactory
+from django.urls import get_resolver
+
+def view(request):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE a (b, c)")
+        cursor.executemany("INSERT INTO a VALUES (%s, %s)", [(1, 2), (3, 4)])
+        return HttpResponse(str(cursor.execute("SELECT COUNT(*) FROM a").fetchall()))
+
+get_resolver().url_patterns
+request = RequestFactory(REMOTE_ADDR="127.0.0.1").post("/", headers={"host": "localhost"})
+print(DebugToolbarMiddleware(view)(request).content.decode())
+"""
+
+
+def test_the_debug_toolbar_lets_a_statement_for_many_rows_pass(tmp_path):
+    pytest.importorskip("debug_toolbar")
+    about = {"DJANGO_SETTINGS_MODULE": "deidreview.development.settings", "DATABASE_URL": f"sqlite:///{tmp_path}/db"}
+    done = run(tmp_path, "shell", "-c", POST, **about)
+    assert "[(2,)]" in done.stdout, done.stderr
