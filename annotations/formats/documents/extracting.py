@@ -116,10 +116,6 @@ class Extractor:
             raise NoteError([Problem(**each) for each in message["problems"]])
         return b64decode(message["picture"])
 
-    def network_is_cut(self) -> bool:
-        """Whether the child has a namespace without network. If not, only its Python code is kept from the network."""
-        return self._running().namespace
-
     def _running(self) -> "_Child":
         if self._child is None:
             self._child = _Child(self._limits)
