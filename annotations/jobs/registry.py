@@ -22,6 +22,7 @@ class JobKind:
     `redo(params)` prepares the restart of a failed or canceled job, in the same transaction. It raises ServiceError
     where the job can't be restarted.
     `shared`: several workers may work on one such job; its handler works share by share (runner.shares).
+    `alone`: it computes in Python alone, on one core, so a worker that has more starts processes that help (`shared`).
     `result`: the template that shows the result, which it gets as `result`.
     """
 
@@ -35,6 +36,7 @@ class JobKind:
     can_pause: bool = False
     can_retry: bool = True
     shared: bool = False
+    alone: bool = False
     result: str = "jobs/result.html"
 
 

@@ -20,6 +20,7 @@ class ReleaseConfig(AppConfig):
                     result="release/result.html",
                     can_pause=True,
                     shared=True,
+                    alone=True,
                 ),
                 "release_export": JobKind(
                     title=_("Export of a release"),

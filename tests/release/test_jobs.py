@@ -1,13 +1,14 @@
 """The job that prepares a release: batches of whole patients, interruptions, helpers, and erasures meanwhile."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db.models.functions import Now
 
 from annotations import models
+from annotations.jobs.runner import execute, take, take_share
 from annotations.jobs.runner import run as work
-from annotations.jobs.runner import take, take_share
 from annotations.jobs.services import queue
 from annotations.ops.services.deleting import delete_project
 from annotations.ops.services.erasing import delete_note, erase_patient
@@ -94,6 +95,34 @@ def test_helpers_take_other_patients(release):
     whole = next_batch(release, [(ids[3], ids[5])])
     patients = set(models.ReleasedNote.objects.filter(pk__in=whole).values_list("document__patient_id", flat=True))
     assert "P-00001" not in patients
+
+
+def test_a_worker_with_more_cores_starts_processes_that_help(release, monkeypatch):
+    started = []
+    monkeypatch.setattr(execute.os, "fork", lambda: started.append(1) or 1)
+    monkeypatch.setattr(execute, "_usable", SimpleNamespace(cores=1))
+    execute.use_cores(3)
+    work(release.job_id)
+    assert len(started) == 2, "one core is this process's own"
+    check_complete(release)
+
+
+def test_a_process_that_helps_takes_shares_until_the_job_ends(release, monkeypatch, settings):
+    settings.JOB_JOIN_SECONDS = 0
+    lead = take(release.job_id)
+    first = take_share(lead, lambda held: next_batch(release, held))
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        if len(naps) == 2:
+            models.Job.objects.update(state="done")
+
+    monkeypatch.setattr(execute, "time", SimpleNamespace(sleep=nap))
+    execute._help_when_wanted(release.job_id)
+    assert naps == [execute.LOOK_EVERY] * 2
+    done = models.ReleasedNote.objects.filter(state="done")
+    assert done.count() == PATIENTS * EACH - len(first) and not done.filter(pk__in=first).exists()
 
 
 def test_a_patient_who_is_erased_while_a_batch_is_prepared_leaves_nothing(release, monkeypatch):

@@ -31,8 +31,14 @@ def stop_soon() -> None:
     _stop.requested = True
 
 
+def stopping() -> bool:
+    """Whether this process was asked to end."""
+    return bool(_stop.requested)
+
+
 # A job whose workers were lost this many times is not started again.
 MAX_ATTEMPTS = 5
+
 # Progress is written at most this often (seconds).
 WRITE_EVERY = 0.5
 # In these states another worker will continue the job.

@@ -1,20 +1,25 @@
 """One attempt at a job, from the claim to its last state. Every error of a handler is caught here."""
 
 import logging
+import os
+import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection, connections
 
 from annotations.core.services import Canceled, ServiceError
 from annotations.formats.notes import NoteError
-from annotations.jobs.registry import JobKind, kind_of, load
+from annotations.jobs.registry import JOBS, JobKind, kind_of, load
 from annotations.jobs.runner import claims
-from annotations.models import JobState
+from annotations.models import Job, JobState
+from annotations.parents import end_with
 
 # Extending a lease while the handler works, from a thread with its own database connection.
 
@@ -68,6 +73,8 @@ def run(job_id: int) -> None:
         claim = claims.take(job_id) or claims.join(job_id)
         if claim is None:
             return
+        if claim.leads and _usable.cores > 1 and (kind := JOBS.get(claim.kind)) and kind.alone:
+            _fork_helpers(claim.job_id)
         with _bounded_idle_transactions(), heartbeat(claim):
             if isinstance(claim, claims.Helper):
                 _help(claim)
@@ -139,6 +146,41 @@ def _help(claim: claims.Helper) -> None:
         logger.error("Job %s: a helper failed: %s at %s", claim.job_id, type(error).__name__, _line(error))
         claims.send_away(claim.job_id)
     claims.drop_share(claim)
+
+
+# Processes that help with a job on the cores that no worker uses. A command and a test use one core.
+
+
+_usable = SimpleNamespace(cores=1)
+# How often a helper looks whether its help is wanted (seconds), and how much the web server's work precedes its own.
+LOOK_EVERY = 1.0
+NICE = 5
+
+
+def use_cores(number: int) -> None:
+    """Let this process use so many cores, by processes that help. It must have no other thread when a job begins."""
+    _usable.cores = number
+
+
+def _fork_helpers(job_id: int) -> None:
+    connections.close_all()  # A connection that is open during a fork would be used by two processes.
+    leader = os.getpid()
+    for _core in range(1, _usable.cores):
+        if os.fork() == 0:
+            try:
+                if end_with(leader, signal.SIGTERM):
+                    os.nice(NICE)
+                    _help_when_wanted(job_id)
+            finally:
+                os._exit(os.EX_OK)
+
+
+def _help_when_wanted(job_id: int) -> None:
+    while not claims.stopping() and Job.objects.filter(pk=job_id, state=JobState.RUNNING).exists():
+        if helper := claims.join(job_id):
+            with _bounded_idle_transactions(), heartbeat(helper):
+                _help(helper)
+        time.sleep(LOOK_EVERY)
 
 
 def _undo(claim: claims.Claim, kind: JobKind, state: JobState, reason: str) -> None:

@@ -30,6 +30,7 @@ from annotations.jobs.registry import JOBS, load
 from annotations.jobs.runner import run as perform
 from annotations.jobs.runner import stop_soon
 from annotations.jobs.runner.claims import serve
+from annotations.jobs.runner.execute import use_cores
 from annotations.jobs.services.relay import Bell
 from annotations.models import Job
 from annotations.parents import end_with
@@ -155,6 +156,7 @@ class DurableWorker(Worker):
             os.setpgrp()
             # Libraries that compute are loaded in the child, so they follow these variables.
             limit_threads(os.environ, self._threads)
+            use_cores(self._threads)
             self.main_work_horse(job, queue)  # This call never returns.
         with suppress(OSError):
             # Also in the parent: kill_horse signals the child's group, which must not be the parent's.
