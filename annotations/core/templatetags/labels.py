@@ -6,7 +6,7 @@ from itertools import groupby
 from django.utils.safestring import SafeString
 
 from annotations.core.labels import LabelItem
-from annotations.core.templatetags.rows import EMPTY, fill, middle
+from annotations.core.templatetags.rows import EMPTY, breakable, fill
 
 DOT = SafeString('<span class="dot" aria-hidden="true"></span>')
 
@@ -35,4 +35,4 @@ def _button(label: LabelItem) -> SafeString:
     pk = str(label["id"])
     title = f"{label['name']}: {label['description']}" if label["description"] else label["name"]
     key = fill("<kbd>{}</kbd>", label["key"]) if label["key"] else EMPTY
-    return fill(LABEL, str(label["hue"]), pk, title, str(label["underline"]), middle(label["name"]), pk, key)
+    return fill(LABEL, str(label["hue"]), pk, title, str(label["underline"]), breakable(label["name"]), pk, key)

@@ -66,3 +66,10 @@ def middle(name: str) -> SafeString:
     if len(name) <= LONG:
         return fill(SHORT, name, name)
     return fill(IN_PARTS, name, name, name[:-END], name[-END:])
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """The whole name of a label, with possible line breaks after underscores, as in dom.js."""
+    parts = SafeString("_<wbr>").join(fill("{}", part) for part in str(name).split("_"))
+    return fill('<span class="name" title="{}">{}</span>', str(name), SafeString(parts))

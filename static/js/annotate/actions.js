@@ -38,13 +38,19 @@ export function actions(workbench) {
       what: what.enter,
       run: () => (work.range ? work.openPalette(true) : void workbench.submitting.submit()),
     },
-    ...words.mouse.map(([hand, says]) => ({ keys: [], hand, group: words.groups.mouse, what: says, run: () => false })),
+    ...byHand("mouse"),
+    ...byHand("touch"),
     { keys: ["Ctrl+Enter"], group: note, what: what.submit, run: () => void workbench.submitting.submit() },
     { keys: ["u"], group: note, what: what.reopen, run: () => workbench.submitting.reopenOrUndo() },
     { keys: ["n"], group: note, what: what.next, run: () => link("next-note") },
     { keys: ["p"], group: note, what: what.previous, run: () => link("previous-note") },
     { keys: ["?"], group: note, what: what.sheet, run: () => workbench.sheet.open() },
   ];
+}
+
+/** What the mouse or a finger does, for the sheet. @returns {import("../editor/keys.js").Action[]} */
+function byHand(how) {
+  return words[how].map(([hand, what]) => ({ keys: [], hand, group: words.groups[how], what, run: () => false }));
 }
 
 /** The keys of the labels. @returns {import("../editor/keys.js").Action[]} */

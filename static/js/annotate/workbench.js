@@ -83,7 +83,7 @@ export class Workbench {
     document.addEventListener("keydown", (event) => this.#key(event));
     byId("undo").addEventListener("click", () => this.work.labeling.undo());
     byId("redo").addEventListener("click", () => this.work.labeling.redo());
-    byId("show-keys").addEventListener("click", () => this.sheet.open());
+    for (const id of ["show-keys", "show-touch"]) byId(id).addEventListener("click", () => this.sheet.open());
     this.#visiting.begin();
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { namesOf } from "./keys.js";
-import { el, middle } from "./dom.js";
+import { breakable, el } from "./dom.js";
 import { itemBeside, putBeside } from "./popover.js";
 import { words } from "./words.js";
 
@@ -172,7 +172,7 @@ function buttonOf(label) {
     "button",
     { type: "button", class: `wb-label hue-${label.hue}`, "data-label-id": label.id, title: label.name },
     el("span", { class: `swatch underline-${label.underline}`, "aria-hidden": "true" }, "\u00a0\u00a0\u00a0\u00a0"),
-    middle(label.name),
+    el("span", { class: "name", title: label.name }, ...breakable(label.name)),
     label.key && el("kbd", {}, label.key),
   );
 }

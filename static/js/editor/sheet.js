@@ -16,7 +16,7 @@ export class KeySheet {
       ...keys.sheet().sort((a, b) => rankOf(a.group) - rankOf(b.group)).map(({ group, entries }) =>
         el(
           "section",
-          {},
+          { class: group === words.groups.touch && "is-touch" },
           el("h3", {}, group),
           el("dl", {}, ...entries.map(({ keys: bound, what }) => el("div", {}, el("dt", {}, ...inKbd(bound)), el("dd", { title: what }, ...breakable(what))))),
         ),

@@ -191,7 +191,15 @@ export const words = {
     [gettext("Drag an end"), gettext("Resize the selected span; Alt: by characters; Esc cancels")],
     [gettext("Click a label"), gettext("Apply the label; without a selection: apply it to every following selection")],
   ],
+  touch: [
+    [gettext("Tap"), gettext("Select a word or a span; if several overlap, choose one")],
+    [gettext("Tap twice"), gettext("Select the whole date, name or address")],
+    [gettext("Drag along a line"), gettext("Select text; a drag across the lines scrolls")],
+    [gettext("Drag an end"), gettext("Resize the selected text or span")],
+    [gettext("Tap a label"), gettext("Apply the label; without a selection: apply it to every following selection")],
+  ],
   groups: {
+    touch: pgettext("what keys are for", "Gestures"),
     move: pgettext("what keys are for", "Move"),
     change: pgettext("what keys are for", "Label and change"),
     mouse: pgettext("what keys are for", "Mouse"),

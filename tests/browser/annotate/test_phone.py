@@ -86,6 +86,12 @@ def test_notes_by_finger(walk_over, axe):
     walk = walk_over(*[TEXT] * 3, **PHONE)
     page = walk.page
     session = page.context.new_cdp_session(page)
+    # What fingers do, in place of the keys.
+    page.get_by_role("button", name="Gestures").tap()
+    sheet = page.get_by_role("dialog", name="Gestures")
+    expect(sheet.locator("section:visible dt")).to_have_count(5)
+    assert axe(page) == []
+    sheet.get_by_role("button", name="Close").tap()
     # Label: the palette is a sheet at the bottom, as wide as the screen.
     long_press(page, "Torino")
     palette = page.locator("#palette")
