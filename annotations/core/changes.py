@@ -1,4 +1,4 @@
-"""One change to an annotation set, as a page requests it, the errors that can answer it, and the limits on spans.
+"""One change to an annotation set, as a page requests it, and the errors of a request that is not one.
 
 A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (of the page; optional) and by kind
     create           start, end, label, quote
@@ -11,24 +11,21 @@ A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (o
 `seen` is the span as the page shows it, `[start, end, label id]`. Offsets are code points, end-exclusive.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field, TypeAdapter, ValidationError
 
-from annotations.core.services import ServiceError
-from annotations.core.spans import SpanItem
-from annotations.models import Event, Span
-from annotations.models.prepared import PreparedRead
+from annotations.core.spans import ChangeRefused as ChangeRefused
+from annotations.models import Event
 from annotations.text.attributes import Value
 from annotations.text.names import MAX_ID, MAX_OFFSET
-from annotations.text.spans import DEEPEST, MOST_SPANS, Bounds, Crowd, crowd_over
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
@@ -46,20 +43,6 @@ class ChangeKind(StrEnum):
     ATTRIBUTE = "attribute"
     UNDO = "undo"
     REDO = "redo"
-
-
-class ChangeRefused(ServiceError):
-    """The change was refused; nothing was stored. `status` is the HTTP status of the answer.
-
-    A conflict (409) carries the current annotation set, so that the page can show it.
-    """
-
-    def __init__(self, code: str, message: str, *, status: int = 400) -> None:
-        super().__init__(message, code=code)
-        self.status = status
-        self.version: int | None = None
-        self.state: str | None = None
-        self.spans: list[SpanItem] | None = None
 
 
 Whole = Annotated[int, Field(strict=True, ge=0, le=MAX_ID)]
@@ -238,53 +221,3 @@ def to_revert(events: Iterable[Event], *, key: str, redo: bool, skipped: str = "
         elif event.verb != skipped and event.pk not in reverted:
             return event
     return None
-
-
-# The limits on the spans of one annotation set (annotations.text.spans), checked wherever people write spans.
-
-
-# Counts the spans of the set, and those that share a character with the new ones, in one index scan.
-_AROUND = PreparedRead(
-    lambda held, start, end: (
-        Span.objects.filter(annotation_set_id=held)
-        .order_by()
-        .values("annotation_set_id")
-        .annotate(number=Count("start"), near=Count("start", filter=Q(start__lt=end, end__gt=start)))
-        .values_list("number", "near")
-    ),
-    int,
-    int,
-    int,
-)
-
-
-def check_room(annotation_set_id: int, written: Sequence[Bounds], *, more: bool = True) -> None:
-    """Raise Refused (`room`, 422) where the set holds too many spans after spans were written at these bounds.
-
-    Call it in the transaction that wrote, which the error rolls back. `more`: spans were added, not only moved. Sets
-    that were too large before the limit existed can still be corrected.
-    """
-    if not written:
-        return
-    least, most = min(start for start, _ in written), max(end for _, end in written)
-    number, near = _AROUND.first(annotation_set_id, least, most) or (0, 0)
-    if more and number > MOST_SPANS:
-        raise _refused(Crowd(number))
-    if near <= DEEPEST:
-        return
-    held = Span.objects.filter(annotation_set_id=annotation_set_id, start__lt=most, end__gt=least).order_by()
-    crowd = crowd_over(held.values_list("start", "end"), written)
-    if crowd is not None:
-        raise _refused(crowd)
-
-
-def _refused(crowd: Crowd) -> ChangeRefused:
-    if crowd.at is None:
-        message = _(
-            "Not saved: an annotation set holds at most %(most)s spans on one note. Delete some, then try again."
-        ) % {"most": f"{MOST_SPANS:,}"}
-    else:
-        message = _(
-            "Not saved: at most %(most)s spans may cover one character. Delete a span here, then try again."
-        ) % {"most": DEEPEST}
-    return ChangeRefused("room", str(message), status=422)

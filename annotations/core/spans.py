@@ -1,18 +1,18 @@
-"""The spans of an annotation set as pages get them, and a person's own annotation set."""
+"""A person's own annotation set, the spans of a set as pages get them, and the limits on them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext as _
 
 from annotations.core.services import SET_SEEDED, ServiceError
 from annotations.models import AnnotationSet, Author, AuthorKind, Document, Event, Label, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
-from annotations.text.attributes import AttributeDef, Attributes, Value, definitions_of, fitting, with_value
-from annotations.text.spans import LabeledBounds, SpanError, checked
+from annotations.text.attributes import AttributeDef, Attributes, Value, definitions_of, fitting
+from annotations.text.spans import DEEPEST, MOST_SPANS, Bounds, Crowd, LabeledBounds, SpanError, checked, crowd_over
 from annotations.text.spans import Span as DomainSpan
 
 
@@ -24,6 +24,20 @@ class SpanItem(TypedDict):
     end: int
     label: int
     attributes: NotRequired[dict[str, Value]]
+
+
+class ChangeRefused(ServiceError):
+    """The change was refused; nothing was stored. `status` is the HTTP status of the answer.
+
+    A conflict (409) carries the current annotation set, so that the page can show it.
+    """
+
+    def __init__(self, code: str, message: str, *, status: int = 400) -> None:
+        super().__init__(message, code=code)
+        self.status = status
+        self.version: int | None = None
+        self.state: str | None = None
+        self.spans: list[SpanItem] | None = None
 
 
 def own_sets_of(user: User) -> QuerySet[AnnotationSet]:
@@ -122,15 +136,16 @@ def fitting_label(attributes: Mapping[str, Value] | None, label: int) -> Stored 
 def with_attribute(attributes: Mapping[str, Value] | None, label: int, name: str, value: Value | None) -> Stored | None:
     """A span's attributes with one of them set to a value, or removed (None).
 
-    Raises ServiceError `attribute` for an attribute or a value that spans of this label can't have.
+    Raises ChangeRefused (`attribute`, 409) for an attribute or a value that spans of this label can't have.
     """
     if value is not None:
         data = Label.objects.filter(pk=label).values_list("attributes", flat=True).first()
         defined = next((each for each in definitions_of(data or []) if each.name == name), None)
         if defined is None or not defined.allows(value):
             message = gettext("The label of this span doesn't have this attribute or value. Reload the page.")
-            raise ServiceError(message, code="attribute")
-    return stored(with_value(pairs_of(attributes), name, value))
+            raise ChangeRefused("attribute", message, status=409)
+    kept = {each: old for each, old in (attributes or {}).items() if each != name}
+    return dict(sorted((kept if value is None else kept | {name: value}).items())) or None
 
 
 def check_label(project_id: int, label: int) -> None:
@@ -158,3 +173,53 @@ def attribute_words(attributes: Mapping[str, Value]) -> list[str]:
         else pgettext("an attribute of a span", "%(name)s: %(value)s") % {"name": name, "value": value}
         for name, value in attributes.items()
     ]
+
+
+# The limits on the spans of one annotation set (annotations.text.spans), checked wherever people write spans.
+
+
+# Counts the spans of the set, and those that share a character with the new ones, in one index scan.
+_AROUND = PreparedRead(
+    lambda held, start, end: (
+        Span.objects.filter(annotation_set_id=held)
+        .order_by()
+        .values("annotation_set_id")
+        .annotate(number=Count("start"), near=Count("start", filter=Q(start__lt=end, end__gt=start)))
+        .values_list("number", "near")
+    ),
+    int,
+    int,
+    int,
+)
+
+
+def check_room(annotation_set_id: int, written: Sequence[Bounds], *, more: bool = True) -> None:
+    """Raise Refused (`room`, 422) where the set holds too many spans after spans were written at these bounds.
+
+    Call it in the transaction that wrote, which the error rolls back. `more`: spans were added, not only moved. Sets
+    that were too large before the limit existed can still be corrected.
+    """
+    if not written:
+        return
+    least, most = min(start for start, _ in written), max(end for _, end in written)
+    number, near = _AROUND.first(annotation_set_id, least, most) or (0, 0)
+    if more and number > MOST_SPANS:
+        raise _crowded(Crowd(number))
+    if near <= DEEPEST:
+        return
+    held = Span.objects.filter(annotation_set_id=annotation_set_id, start__lt=most, end__gt=least).order_by()
+    crowd = crowd_over(held.values_list("start", "end"), written)
+    if crowd is not None:
+        raise _crowded(crowd)
+
+
+def _crowded(crowd: Crowd) -> ChangeRefused:
+    if crowd.at is None:
+        message = _(
+            "Not saved: an annotation set holds at most %(most)s spans on one note. Delete some, then try again."
+        ) % {"most": f"{MOST_SPANS:,}"}
+    else:
+        message = _(
+            "Not saved: at most %(most)s spans may cover one character. Delete a span here, then try again."
+        ) % {"most": DEEPEST}
+    return ChangeRefused("room", message, status=422)

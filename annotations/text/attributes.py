@@ -201,12 +201,6 @@ def united(given: Iterable[Attributes]) -> tuple[Attributes, list[str]]:
     return tuple(sorted(found.items())), sorted(differing)
 
 
-def with_value(attributes: Attributes, name: str, value: Value | None) -> Attributes:
-    """The attributes with one of them set to a value, or removed (None)."""
-    kept = {each: old for each, old in attributes if each != name}
-    return tuple(sorted(kept.items() if value is None else (kept | {name: value}).items()))
-
-
 # Provenance of a span, with the keys under which it is stored.
 
 

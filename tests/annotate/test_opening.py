@@ -355,7 +355,7 @@ def test_only_a_submitted_set_of_the_run_within_the_limits_counts(
     seeded: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("annotations.core.changes.MOST_SPANS", 1)
+        patched.setattr("annotations.core.spans.MOST_SPANS", 1)
         answer = post(signed_in(seeded.ann), url(seeded, "start_annotations"), {}).json()
         assert answer == {"version": 0, "state": "draft", "seeded": "", "spans": []}
         change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)

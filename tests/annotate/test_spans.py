@@ -252,7 +252,7 @@ def test_who_loses_a_race_tries_again(world: SimpleNamespace, monkeypatch: pytes
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A set of four spans, two over one character, is full."""
-    for module in ("annotations.text.spans", "annotations.core.changes"):
+    for module in ("annotations.text.spans", "annotations.core.spans"):
         monkeypatch.setattr(f"{module}.MOST_SPANS", 4)
         monkeypatch.setattr(f"{module}.DEEPEST", 2)
 

@@ -29,7 +29,7 @@ ROSSI, AGE, PLACE = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "HOSPITAL")
 @pytest.fixture
 def at_most(monkeypatch):
     def limit(spans, deep=10):
-        for module in ("text.spans", "core.changes", "exchange.services.reading"):
+        for module in ("text.spans", "core.spans", "exchange.services.reading"):
             monkeypatch.setattr(f"annotations.{module}.MOST_SPANS", spans)
             monkeypatch.setattr(f"annotations.{module}.DEEPEST", deep)
 

@@ -82,7 +82,7 @@ def test_a_refused_decision_leaves_the_others(world, sign_in):
 
 
 def test_more_spans_than_a_note_holds_are_refused_one_by_one(world, monkeypatch):
-    monkeypatch.setattr("annotations.core.changes.MOST_SPANS", 2)
+    monkeypatch.setattr("annotations.core.spans.MOST_SPANS", 2)
     answer = batch(world, [change(at=at, world=world) for at in range(4)])
     assert refused(answer) == [None, None, "room", "room"]
     assert len(gold_of(world.note)) == 2 and answer.json["version"] == 2

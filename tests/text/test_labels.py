@@ -242,8 +242,6 @@ def test_votes_and_hashes() -> None:
 
 def test_attributes_of_several_and_changed_ones() -> None:
     assert attributes.united([(PAST,), (KIN, CURRENT), ()]) == ((KIN, PAST), ["Status"])
-    assert attributes.with_value((PAST,), "Family", True) == (KIN, PAST)
-    assert attributes.with_value((KIN, PAST), "Family", None) == (PAST,)
 
 
 # ── brat ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,9 +20,9 @@ from annotations.agreement import events as agreement_events
 from annotations.agreement.rules.disagreement import Location, Version, attributes_given, locations, majority_version
 from annotations.agreement.rules.units import Item, LocationState, touched, with_own, without
 from annotations.agreement.selectors.desk import Desk, key_of
-from annotations.core.changes import backwards, check_room, to_revert
+from annotations.core.changes import backwards, to_revert
 from annotations.core.services import ServiceError
-from annotations.core.spans import checked_bounds, fitting_label, pairs_of, stored, with_attribute
+from annotations.core.spans import check_room, checked_bounds, fitting_label, pairs_of, stored, with_attribute
 from annotations.gold.services.making import decided
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Resolution, Span, User
 from annotations.text.attributes import Attributes, Provenance, Value, voted

@@ -11,9 +11,8 @@ from annotations.annotate.events import SET_REOPENED, SET_SUBMITTED, SetMoved
 from annotations.core.access import Access
 from annotations.core.authors import author_of
 from annotations.core.bulk import SpanRow, insert_spans
-from annotations.core.changes import ChangeRefused, check_room
 from annotations.core.services import SET_SEEDED, Verb, hold, keep_labels
-from annotations.core.spans import as_json, own_set, own_sets, spans_of
+from annotations.core.spans import ChangeRefused, as_json, check_room, own_set, own_sets, spans_of
 from annotations.notes.selectors.comments import has_seen_outcome
 
 # Whether an annotator may have seen others' spans of a note before submitting their own.

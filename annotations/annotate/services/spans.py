@@ -22,10 +22,19 @@ from annotations.annotate.services.annotation_set import withdrawn
 from annotations.annotate.services.history import VERBS, Effect, make_step, message_of
 from annotations.core.authors import author_of
 from annotations.core.bulk import insert_object
-from annotations.core.changes import ChangeKind, ChangeRefused, SpanEdit, WantedSpan, check_room
+from annotations.core.changes import ChangeKind, ChangeRefused, SpanEdit, WantedSpan
 from annotations.core.labels import labels_of_today
-from annotations.core.services import ServiceError, keep_labels
-from annotations.core.spans import SpanItem, Stored, fitting_label, own_set, own_sets, spans_of, with_attribute
+from annotations.core.services import keep_labels
+from annotations.core.spans import (
+    SpanItem,
+    Stored,
+    check_room,
+    fitting_label,
+    own_set,
+    own_sets,
+    spans_of,
+    with_attribute,
+)
 from annotations.models import AnnotationSet, AnnotationSetState, Document, Event, Label, Span, User
 from annotations.models.prepared import PreparedRead, PreparedUpdate
 from annotations.text import spans as text_spans
@@ -287,10 +296,7 @@ def _alter(row: LockedSet, change: SpanEdit, wanted: LabeledBounds) -> Effect:
             data["attributes"] = [old, None]
         done, effect = rows.delete()[0], Effect(SPAN_DELETED, data)
     elif change.kind is ChangeKind.ATTRIBUTE:
-        try:
-            kept = with_attribute(old, label, change.name, change.value)
-        except ServiceError as error:
-            raise ChangeRefused(error.code, str(error), status=409) from None
+        kept = with_attribute(old, label, change.name, change.value)
         data |= {"after": change.seen, "attributes": [old, kept]}
         done, effect = rows.update(attributes=kept), Effect(None if kept == old else SPAN_CHANGED, data)
     elif row.twin is not None:

@@ -12,9 +12,8 @@ from django.utils.translation import gettext, ngettext
 
 from annotations.core.authors import gold_author, gold_sets
 from annotations.core.bulk import SpanRow, insert_spans
-from annotations.core.changes import check_room
 from annotations.core.services import Progress, ServiceError, hold, keep_labels
-from annotations.core.spans import as_json
+from annotations.core.spans import as_json, check_room
 from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN, GoldFrozen, GoldMade
 from annotations.gold.selectors import gold_notes, has_changed, hashed
 from annotations.models import (

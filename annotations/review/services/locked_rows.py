@@ -18,9 +18,8 @@ from django.utils import timezone
 from annotations import models
 from annotations.core.authors import gold_author
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
-from annotations.core.changes import check_room
 from annotations.core.services import check_open
-from annotations.core.spans import as_json
+from annotations.core.spans import as_json, check_room
 from annotations.core.suggestions import Key, count_open
 from annotations.review.events import DecisionState, GoldRow, ReviewDecided
 from annotations.review.selectors.state import Seen, shown_state

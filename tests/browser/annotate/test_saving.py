@@ -141,7 +141,7 @@ def test_limits(walk_over, monkeypatch):
     expect(page.locator("#notice")).to_contain_text("All changes are saved.")
     # A full note refuses a span in a sentence and undo goes on.
     walk.go_on()
-    monkeypatch.setattr("annotations.core.changes.MOST_SPANS", 2)
+    monkeypatch.setattr("annotations.core.spans.MOST_SPANS", 2)
     saved(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
     before = painted(page)
     press(page, "ArrowRight", "d")
