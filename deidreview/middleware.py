@@ -35,8 +35,8 @@ from annotations.core.access import Can, SecondFactorMissing, enter, lacks_secon
 from annotations.core.entrance import entering
 from annotations.core.requests import UPLOADS, is_json, wants_fragment, wants_json
 from annotations.models import User
-from annotations.projects.services.accounts import shown
 from annotations.projects.services.providers.signing_in import has_ended
+from annotations.projects.services.second_factor import has_second_factor
 from annotations.text.names import whole
 from deidreview import REQUEST_BYTES
 from deidreview.limits import uploading
@@ -224,7 +224,7 @@ class SecondFactor:
             if has_ended(request):
                 logout(request)
                 return ask_to_sign_in(request)
-            request.user.shown_second_factor = shown(request, request.user)
+            request.user.shown_second_factor = has_second_factor(request, request.user)
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:

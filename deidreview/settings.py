@@ -291,7 +291,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "account_login"
-ACCOUNT_ADAPTER = "annotations.projects.services.accounts.ClosedSignup"
+ACCOUNT_ADAPTER = "annotations.projects.services.accounts.AccountAdapter"
 ACCOUNT_FORMS = {
     "login": "annotations.projects.forms.signing_in.SignIn",
     "reauthenticate": "annotations.projects.forms.signing_in.PasswordAgain",
@@ -318,7 +318,7 @@ MFA_FORMS = {
     "reauthenticate": "annotations.projects.forms.signing_in.CodeAgain",
     "activate_totp": "annotations.projects.forms.signing_in.FirstCode",
 }
-AXES_HANDLER = "annotations.projects.services.accounts.Handler"
+AXES_HANDLER = "annotations.projects.services.accounts.LockoutHandler"
 AXES_FAILURE_LIMIT = _number("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
 AXES_COOLOFF_TIME = _number("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
 # Attempts during a lock don't extend the lock, so that the page can say how long it lasts.
@@ -354,7 +354,7 @@ SIGN_IN = _providers()
 # The accounts that can sign in with a password of deidreview's own; None: all accounts.
 PASSWORD_ACCOUNTS: list[str] | None = env.list("DEIDREVIEW_PASSWORD_ACCOUNTS", default=[]) or None
 if PASSWORD_ACCOUNTS is not None:
-    AUTHENTICATION_BACKENDS[1] = "annotations.projects.services.accounts.NamedAccountsOnly"
+    AUTHENTICATION_BACKENDS[1] = "annotations.projects.services.accounts.NamedAccountBackend"
 if any(isinstance(one, LdapDirectory) for one in SIGN_IN):
     AUTHENTICATION_BACKENDS.append("annotations.projects.services.providers.directory.Directory")
 SOCIALACCOUNT_ADAPTER = "annotations.projects.services.providers.apps.Apps"

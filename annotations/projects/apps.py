@@ -8,7 +8,7 @@ class ProjectsConfig(AppConfig):
 
     def ready(self) -> None:
         # Its receivers are connected.
-        import annotations.projects.services.accounts  # noqa: F401
+        import annotations.projects.services.second_factor  # noqa: F401
         from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.hooks import relay_steps, tidiers

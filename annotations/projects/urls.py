@@ -22,19 +22,19 @@ _SIGN_IN = [
     path("second-factor/", members.second_factor, name="second_factor"),
     path("2fa/", include("allauth.mfa.urls")),
 ]
-_READ, _SENT = ("GET", "HEAD"), ("POST",)
-# The names are those by which allauth finds the pages.
+_GET, _POST = ("GET", "HEAD"), ("POST",)
+# allauth finds the pages by these names.
 _PROVIDERS = [
     path(address, signing_in(kind, view, *methods), name=name)
     for address, kind, view, methods, name in (
-        ("oidc/<slug:provider_id>/", OidcProvider, "oidc.login", _READ, "openid_connect_login"),
-        ("oidc/<slug:provider_id>/callback/", OidcProvider, "oidc.callback", _READ, "openid_connect_callback"),
-        ("oidc/<slug:provider_id>/logout", OidcProvider, "oidc.back_channel_logout", _SENT, "oidc_logout"),
-        ("saml/<slug:provider_id>/", SamlProvider, "saml.login", _READ, "saml_login"),
-        ("saml/<slug:provider_id>/acs/", SamlProvider, "saml.acs", _SENT, "saml_acs"),
-        ("saml/<slug:provider_id>/acs/finish/", SamlProvider, "saml.finish", _READ, "saml_finish_acs"),
-        ("saml/<slug:provider_id>/sls/", SamlProvider, "saml.sls", _READ, "saml_sls"),
-        ("saml/<slug:provider_id>/metadata/", SamlProvider, "saml.metadata", _READ, "saml_metadata"),
+        ("oidc/<slug:provider_id>/", OidcProvider, "oidc.login", _GET, "openid_connect_login"),
+        ("oidc/<slug:provider_id>/callback/", OidcProvider, "oidc.callback", _GET, "openid_connect_callback"),
+        ("oidc/<slug:provider_id>/logout", OidcProvider, "oidc.back_channel_logout", _POST, "oidc_logout"),
+        ("saml/<slug:provider_id>/", SamlProvider, "saml.login", _GET, "saml_login"),
+        ("saml/<slug:provider_id>/acs/", SamlProvider, "saml.acs", _POST, "saml_acs"),
+        ("saml/<slug:provider_id>/acs/finish/", SamlProvider, "saml.finish", _GET, "saml_finish_acs"),
+        ("saml/<slug:provider_id>/sls/", SamlProvider, "saml.sls", _GET, "saml_sls"),
+        ("saml/<slug:provider_id>/metadata/", SamlProvider, "saml.metadata", _GET, "saml_metadata"),
     )
 ]
 _SCIM = [
@@ -52,11 +52,17 @@ _SCIM = [
     path("Schemas/<str:key>", scim("schemas"), name="scim_schema"),
 ]
 
-
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.projects, name="projects"),
     path("projects/<slug:slug>/", projects.project, name="project"),
+    path("projects/<slug:slug>/begin", projects.begin_annotating, name="begin_annotating"),
     path("projects/<slug:slug>/audit/", projects.audit, name="audit"),
+    path("projects/<slug:slug>/people/", members.people, name="people"),
+    path("projects/<slug:slug>/people/<int:pk>/role", members.member_role, name="member_role"),
+    path("projects/<slug:slug>/people/<int:pk>/remove/", members.member_remove, name="member_remove"),
+    path("projects/<slug:slug>/people/<int:pk>/link", members.member_link, name="member_link"),
+    path("projects/<slug:slug>/groups/", members.groups, name="groups"),
+    path("projects/<slug:slug>/groups/<int:pk>/remove", members.group_remove, name="group_remove"),
     path("projects/<slug:slug>/labels/", labels.labels, name="labels"),
     path("projects/<slug:slug>/labels/<int:pk>/", labels.label_edit, name="label_edit"),
     path("projects/<slug:slug>/labels/<int:pk>/delete/", labels.label_delete, name="label_delete"),
@@ -68,25 +74,18 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("projects/<slug:slug>/categories/<int:pk>/delete/", labels.category_delete, name="category_delete"),
     path("projects/<slug:slug>/guidelines/", projects.guidelines, name="guidelines"),
     path("projects/<slug:slug>/guidelines/edit/", projects.guidelines_edit, name="guidelines_edit"),
+    path("projects/<slug:slug>/guidelines/beside", projects.guidelines_beside, name="guidelines_beside"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project_settings"),
     path("projects/<slug:slug>/settings/archive", projects.archive, name="project_archive"),
     path("projects/<slug:slug>/settings/restore", projects.restore, name="project_restore"),
-    path("projects/<slug:slug>/begin", projects.begin, name="begin"),
     path("projects/<slug:slug>/settings/fill", projects.fill_notes, name="fill_notes"),
-    path("projects/<slug:slug>/guidelines/beside", projects.guidelines_beside, name="guidelines_beside"),
     path("accounts/", include(_SIGN_IN)),
-    path("projects/<slug:slug>/people/", members.people, name="people"),
-    path("projects/<slug:slug>/people/<int:pk>/role", members.member_role, name="member_role"),
-    path("projects/<slug:slug>/people/<int:pk>/remove/", members.member_remove, name="member_remove"),
-    path("projects/<slug:slug>/people/<int:pk>/link", members.member_link, name="member_link"),
     path("accounts/", include(_PROVIDERS)),
+    path("account/tokens/", members.tokens, name="api_tokens"),
+    path("account/tokens/<int:pk>/revoke", members.revoke, name="api_token_revoke"),
     path("scim/v2/<slug:provider_id>/", include(_SCIM)),
-    path("projects/<slug:slug>/groups/", members.groups, name="groups"),
-    path("projects/<slug:slug>/groups/<int:pk>/remove", members.group_remove, name="group_remove"),
     path("help/", help.page, name="help"),
     path("help/<slug:name>/", help.page, name="help_page"),
     path("api/docs", help.docs, name="api_docs"),
     path("api/openapi.json", help.openapi, name="api_openapi"),
-    path("account/tokens/", members.tokens, name="api_tokens"),
-    path("account/tokens/<int:pk>/revoke", members.revoke, name="api_token_revoke"),
 ]

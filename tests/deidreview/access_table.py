@@ -74,7 +74,7 @@ TABLE: dict[str, dict[str, str]] = {
         run_llm webhooks
     """),
     **alike({"GET": EVERYONE_405, "POST": done(MANAGERS)}, """
-        project_archive project_restore fill_notes begin notes_assign notes_delete category_move
+        project_archive project_restore fill_notes begin_annotating notes_assign notes_delete category_move
         label_move member_role
         label_mapping_delete judging_again run_start run_rename run_retry model_rename model_retire model_enough
         calibration_start calibration_withdraw job_start_import group_remove release_export release_prepare

@@ -19,8 +19,8 @@ from django.forms import Field
 from django.utils.translation import gettext as _
 
 from annotations.projects.rules import DIRECTORY_AWAY
-from annotations.projects.services import accounts
 from annotations.projects.services.accounts import counted_name
+from annotations.projects.services.second_factor import use_up
 
 
 class _Plain:
@@ -104,7 +104,7 @@ class _CountedCode(_Plain):
         with transaction.atomic():
             list(Authenticator.objects.select_for_update().filter(user=self.user))
             code: str = super().clean_code()  # type: ignore[misc]  # its class has no types
-            if not accounts.use_up(self.authenticator, code):
+            if not use_up(self.authenticator, code):
                 raise get_mfa_adapter().validation_error("incorrect_code")
             return code
 

@@ -1,7 +1,8 @@
-"""Locks after wrong passwords and wrong second-factor codes.
+"""Passwords and sign-in: known browsers, locks after failures, one-time links, and what allauth and axes ask for.
 
-django-axes records failures in the database, so that all web processes share one count; this module decides what they
-lock. The limits, with DEIDREVIEW_LOGIN_ATTEMPTS (5) as L and DEIDREVIEW_LOCKOUT_MINUTES (15) as M:
+django-axes records wrong passwords and wrong second-factor codes in the database, so that all web processes share one
+count; this module decides what they lock. The limits, with DEIDREVIEW_LOGIN_ATTEMPTS (5) as L and
+DEIDREVIEW_LOCKOUT_MINUTES (15) as M:
 
 * L failures for an account from one address lock it for that address for M minutes; 4 L in 24 hours lock it until they
   are a day old.
@@ -20,13 +21,6 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.auth_backends import AuthenticationBackend
 from allauth.account.internal.userkit import get_user_by_username
-from allauth.account.signals import authentication_step_completed
-from allauth.core import context
-from allauth.core.internal.cryptokit import compare_user_code
-from allauth.mfa.models import Authenticator
-from allauth.mfa.signals import authenticator_added, authenticator_removed
-from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value, yield_hotp_counters_from_time
-from allauth.mfa.utils import decrypt
 from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_cool_off
 from axes.models import AccessAttempt, AccessBase, AccessFailureLog
@@ -34,8 +28,6 @@ from django.conf import settings
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core import signing
 from django.db.models import Max, QuerySet, Sum
-from django.db.models.signals import pre_save
-from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -53,7 +45,7 @@ from annotations.models import Assignment, AssignmentState, Membership, Role, Us
 
 
 SALT = "deidreview.known-browsers"
-DAYS = 180
+BROWSER_DAYS = 180
 # People who share a browser. Beyond this number, the person who signed in longest ago is forgotten.
 PEOPLE_PER_BROWSER = 8
 
@@ -72,7 +64,7 @@ def remember(request: HttpRequest, response: HttpResponse, user: User) -> None:
     response.set_cookie(
         settings.KNOWN_BROWSER_COOKIE_NAME,
         signing.dumps(entries, salt=SALT),
-        max_age=DAYS * 24 * 3600,
+        max_age=BROWSER_DAYS * 24 * 3600,
         secure=settings.HTTPS,
         httponly=True,
         samesite="Lax",
@@ -82,7 +74,7 @@ def remember(request: HttpRequest, response: HttpResponse, user: User) -> None:
 def _entries(request: HttpRequest) -> dict[str, tuple[str, str]]:
     try:
         read: Any = signing.loads(
-            request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, ""), salt=SALT, max_age=DAYS * 24 * 3600
+            request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, ""), salt=SALT, max_age=BROWSER_DAYS * 24 * 3600
         )
     except signing.BadSignature:
         return {}
@@ -98,7 +90,7 @@ DAY = timedelta(days=1)
 LIMIT_IN_A_DAY = 4
 LIMIT_FROM_EVERYWHERE = 20
 # Names of separate counts contain a space, which a user name never does.
-CODES = " (code)"
+CODES_SUFFIX = " (code)"
 NAME_LENGTH = 150
 
 
@@ -141,7 +133,7 @@ def folded(name: str) -> str:
 def counted_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
     """Return the name of the count: of the account, a known browser, or their codes. Also for unknown accounts."""
     name, _ = _account(request, credentials)
-    return name + CODES if (credentials or {}).get("second_factor") else name
+    return name + CODES_SUFFIX if (credentials or {}).get("second_factor") else name
 
 
 def _account(request: HttpRequest, credentials: dict[str, Any] | None) -> tuple[str, User | None]:
@@ -205,7 +197,7 @@ def _end_of_cool_off(attempts: QuerySet[AccessAttempt], now: datetime, since: da
     return found["last"] + cool_off if (found["count"] or 0) >= settings.AXES_FAILURE_LIMIT else None
 
 
-class Handler(AxesDatabaseHandler):  # type: ignore[misc]  # its class has no types
+class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # its class has no types
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
         """Return the limit or 0: axes only checks whether its limit is reached."""
         return settings.AXES_FAILURE_LIMIT if locked_until(request, credentials) else 0
@@ -232,54 +224,10 @@ def locked_out(
     return response
 
 
-# Codes of an authenticator app, each accepted only once by all web processes (RFC 6238, section 5.2).
-#
-# The database stores, with the authenticator, the number of the half minute whose code was accepted last; only codes of
-# later half minutes are accepted. allauth alone remembers codes in the memory of one process, and for less time than
-# they are valid.
-
-
-LAST = "last_counter"
-
-
-def use_up(authenticator: Authenticator, code: str) -> bool:
-    """Accept a valid code once. Return False if it was used before. allauth itself uses up recovery codes.
-
-    The caller holds a lock on the authenticator's row.
-    """
-    if authenticator.type != Authenticator.Type.TOTP:
-        return True
-    counter = _counter(authenticator, code)
-    if counter is None or counter <= authenticator.data.get(LAST, -1):
-        return False
-    authenticator.data[LAST] = counter
-    authenticator.save(update_fields=["data"])
-    return True
-
-
-def _counter(authenticator: Authenticator, code: str) -> int | None:
-    """Return the half minute of this code, counted from 1970; the latest one if several have the same code."""
-    secret = decrypt(authenticator.data["secret"])
-    for counter in reversed(list(yield_hotp_counters_from_time())):
-        if compare_user_code(actual=code, expected=format_hotp_value(hotp_value(secret, counter))):
-            return int(counter)
-    return None
-
-
-@receiver(pre_save, sender=Authenticator)
-def _code_of_activation(instance: Authenticator, **_: Any) -> None:
-    """Mark the code that switched two-factor sign-in on as used when the row is created."""
-    request = context.request
-    if instance._state.adding and instance.type == Authenticator.Type.TOTP and request is not None:
-        counter = _counter(instance, request.POST.get("code", ""))
-        if counter is not None:
-            instance.data[LAST] = counter
-
-
 # One-time links for a new password.
 
 
-class _TokensOf(PasswordResetTokenGenerator):
+class _MakerTokens(PasswordResetTokenGenerator):
     """Django's tokens, which are also invalid once the account's rights have changed.
 
     Django's tokens are invalid after their use, after a sign-in, and after a time. The maker of the link had the right
@@ -307,51 +255,16 @@ class LinkTokens:
 
     def make_token(self, user: User, maker: User | None = None) -> str:
         by = str(maker.pk if maker else 0)
-        return f"{by}-{_TokensOf(by).make_token(user)}"
+        return f"{by}-{_MakerTokens(by).make_token(user)}"
 
     def check_token(self, user: Any, token: str | None) -> bool:
         by, _, signed = (token or "").partition("-")
-        if not isinstance(user, User) or not _TokensOf(by).check_token(user, signed):
+        if not isinstance(user, User) or not _MakerTokens(by).check_token(user, signed):
             return False
         if by == "0":
             return True
         maker = User.objects.filter(pk=int(by)).first()
         return maker is not None and may_make_link(maker, user)
-
-
-# Which sessions showed a second factor: a code of the person's own, or the provider's where the settings count it.
-#
-# The session holds the id of the account that showed it, so that nothing is left for another account that signs in with
-# the same browser.
-
-
-_SHOWN_BY = "second_factor"
-
-
-def show(request: HttpRequest, user: User) -> None:
-    """Remember that this session showed a second factor of this account."""
-    request.session[_SHOWN_BY] = user.pk
-
-
-def shown(request: HttpRequest, user: User) -> bool:
-    """Whether this session showed a second factor of this account."""
-    return bool(request.session.get(_SHOWN_BY) == user.pk)
-
-
-@receiver(authentication_step_completed)
-def _code_entered(request: HttpRequest, method: str, user: User, **_: Any) -> None:
-    if method == "mfa":
-        show(request, user)
-
-
-@receiver(authenticator_added)
-def _app_set_up(request: HttpRequest, user: User, **_: Any) -> None:
-    show(request, user)
-
-
-@receiver(authenticator_removed)
-def _app_removed(request: HttpRequest, **_: Any) -> None:
-    request.session.pop(_SHOWN_BY, None)
 
 
 # How people get accounts: managers and administrators create them; there is no sign-up.
@@ -360,7 +273,7 @@ def _app_removed(request: HttpRequest, **_: Any) -> None:
 # sign-ins is off: it would answer first and hide the lock.
 
 
-class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # its class has no types
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # its class has no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
@@ -385,7 +298,7 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # its class ha
 # Passwords of deidreview's own, where the settings leave them to some accounts only.
 
 
-class NamedAccountsOnly(AuthenticationBackend):  # type: ignore[misc]  # its class has no types
+class NamedAccountBackend(AuthenticationBackend):  # type: ignore[misc]  # its class has no types
     """Accepts passwords of the accounts that DEIDREVIEW_PASSWORD_ACCOUNTS names, and of no other account.
 
     The password is checked in any case, so that the time says nothing about the list.
@@ -409,18 +322,18 @@ class NamedAccountsOnly(AuthenticationBackend):  # type: ignore[misc]  # its cla
 # field for the user name.
 
 
-KEPT = timedelta(days=7)
+FAILURES_KEPT = timedelta(days=7)
 # Rows deleted in one transaction. SQLite allows one writer at a time, and others wait for it.
-AT_ONCE = 5000
+DELETED_AT_ONCE = 5000
 
 
 def forget_failures() -> int:
-    """Delete the failures that are older than KEPT. Return how many."""
+    """Delete the failures that are older than FAILURES_KEPT. Return how many."""
     rows = AccessFailureLog.objects.order_by("pk")
     # The time has no index, but rows are in the order of time, so this reads only the old rows and one more.
-    kept = rows.filter(attempt_time__gte=timezone.now() - KEPT).values_list("pk", flat=True).first()
+    kept = rows.filter(attempt_time__gte=timezone.now() - FAILURES_KEPT).values_list("pk", flat=True).first()
     old = rows if kept is None else rows.filter(pk__lt=kept)
     count = 0
-    while found := list(old.values_list("pk", flat=True)[:AT_ONCE]):
+    while found := list(old.values_list("pk", flat=True)[:DELETED_AT_ONCE]):
         count += AccessFailureLog.objects.filter(pk__in=found).delete()[0]
     return count

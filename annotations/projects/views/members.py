@@ -33,8 +33,8 @@ from annotations.projects.selectors.members import (
 )
 from annotations.projects.selectors.providers import configured, pushes_groups, roles_of_groups
 from annotations.projects.services import members as member_services
-from annotations.projects.services.accounts import shown
 from annotations.projects.services.providers.checking import map_group, unmap_group
+from annotations.projects.services.second_factor import has_second_factor
 
 # Rows per page, of members and of former members.
 ROWS = 50
@@ -255,6 +255,6 @@ def second_factor(request: Request) -> HttpResponse:
     """Lead to the page that is missing: set up an authenticator app, or enter a code of it."""
     if not has_app(request.user):
         return redirect("mfa_activate_totp")
-    if shown(request, request.user):
+    if has_second_factor(request, request.user):
         return redirect("projects")
     return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': reverse('projects')})}")

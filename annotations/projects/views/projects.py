@@ -143,7 +143,7 @@ def _page(request: Request, access: Access, form: SettingsForm | None = None) ->
 
 
 @in_project(Can.MANAGE, "POST")
-def begin(request: Request, access: Access) -> HttpResponse:
+def begin_annotating(request: Request, access: Access) -> HttpResponse:
     """Begin to annotate (`do`): a pilot, all notes by all annotators, or all notes by the managers alone."""
     rules = Project.Distribution
     with error_as_message(request):

@@ -28,8 +28,8 @@ from annotations.core.services import ProjectArchived, ServiceError, Verb
 from annotations.projects.events import ACCOUNT_BACK, ACCOUNT_LEFT, ACCOUNT_LINKED, AtProvider
 from annotations.projects.rules import SamlProvider
 from annotations.projects.selectors.providers import configured, provisioning, pushes_groups
-from annotations.projects.services.accounts import show
 from annotations.projects.services.members import add_member, remove_member
+from annotations.projects.services.second_factor import mark_second_factor
 
 # What a provider says of a person who signs in, after everything was verified.
 
@@ -223,7 +223,7 @@ def _began(request: HttpRequest, user: models.User, **_: Any) -> None:
             row.save()
     request.session[_ROW] = row.pk or 0
     if begun["second_factor"]:
-        show(request, user)
+        mark_second_factor(request, user)
 
 
 @receiver(user_logged_out)

@@ -244,7 +244,7 @@ def test_a_new_password_by_any_way_ends_every_lock(person, sign_in, way):
 
 def test_the_relay_deletes_old_failures_and_keeps_those_that_locks_need(monkeypatch):
     """Failed sign-ins don't fill the database."""
-    monkeypatch.setattr(accounts, "AT_ONCE", 2)
+    monkeypatch.setattr(accounts, "DELETED_AT_ONCE", 2)
     for days, number in ((30, 3), (7.01, 2), (6.99, 2), (0, 1)):
         strike(f"{days} days", times=number)
         rows = AccessFailureLog.objects.filter(username=f"{days} days")

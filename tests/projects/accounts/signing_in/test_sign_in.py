@@ -249,7 +249,7 @@ def test_a_token_lists_and_opens_no_closed_project(project, person):
 
 def test_only_named_accounts_sign_in_with_a_password(client, settings, person, sign_in):
     settings.PASSWORD_ACCOUNTS = ["root"]
-    named = "annotations.projects.services.accounts.NamedAccountsOnly"
+    named = "annotations.projects.services.accounts.NamedAccountBackend"
     settings.AUTHENTICATION_BACKENDS = [settings.AUTHENTICATION_BACKENDS[0], named]
     page = client.get("/accounts/login/")
     assert b'name="password"' not in page.content and b'href="/accounts/login/?password"' in page.content
