@@ -162,7 +162,7 @@ def _json_of(request: HttpRequest) -> dict[str, Any]:
     person = found["person"]
     # A page of a person who is no longer signed in must not save as the person who is.
     if type(person) is not int or person != request.user.pk:
-        message = _("Another person is signed in in this browser. Nothing was saved. Sign in as yourself to save.")
+        message = _("Another person is signed in on this browser. Nothing was saved. Sign in as yourself to save.")
         raise MalformedRequest(message, status=409, code="person")
     return found
 

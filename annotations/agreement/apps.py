@@ -50,7 +50,7 @@ class AgreementConfig(AppConfig):
             ),
             entry("adjudicate", 20, _("By majority"), "majority", Can.MAKE_GOLD, frozenset({"majority_act"})),
         )  # fmt: skip
-        navigation.working("adjudicate")
+        navigation.fill_window("adjudicate")
         navigation.extend("notes", "outcome")
         addresses.register("note.outcome", "outcome")
         offers.offer("guidelines.actions", "agreement/offers/guidelines.html")

@@ -10,7 +10,7 @@ class AnnotateConfig(AppConfig):
         from annotations.core.access import Can
 
         navigation.extend("notes", "annotate", "next_note")
-        navigation.working("annotate")
+        navigation.fill_window("annotate")
         navigation.register(navigation.Entry("account", 10, _("My keys"), "keys", Can.ANNOTATE))
         addresses.register("note.annotate", "annotate")
         addresses.register("project.next", "next_note")

@@ -123,7 +123,7 @@ def region_mark(request: Request, access: Access, pk: int) -> HttpResponse:
 
 @in_project(Can.MAKE_GOLD, "POST")
 def region_decide(request: Request, access: Access, pk: int, region: int) -> HttpResponse:
-    """Change a region, or decide about it."""
+    """Change the bounds of a region, or decide whether it is muted."""
     row = selectors.recording_for(access, pk)
     found = selectors.region_of(row, region)
     return _changed(
@@ -144,7 +144,7 @@ def _changed(request: Request, access: Access, row: Recording, change: Any) -> H
         except ServiceError as error:
             problem = str(error)
     else:
-        problem = _("Give the begin and the end in seconds.")
+        problem = _("Enter the start and the end in seconds.")
     if not request.htmx and not problem:
         return redirect("recording", access.slug, row.document_id)
     context = _context(request, access, row, problem)

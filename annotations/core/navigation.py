@@ -28,8 +28,8 @@ class Area(StrEnum):
 class NavigationGroup:
     """An item of the first level. `position` orders the groups of one area; the template translates `name`.
 
-    `counter`: the dotted path of a function that counts for an Access what waits in the group, from 0 to MOST + 1, by
-    at most one small query on an index; None where this person must not know the number.
+    `counter`: the dotted path of a function that takes an Access and counts what is left to do in the group, from 0 to
+    MOST + 1, by at most one small query on an index. It returns None if this person must not know the number.
     """
 
     key: str
@@ -72,7 +72,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Shortcut:
-    """Something to do, for the search over all places: a name that begins with a verb, and the page where it is done.
+    """An action that the search of the header offers: a name that begins with a verb, and the page where it is done.
 
     `fragment` is the form on the page. `offered`: the dotted path of a function that says for an Access whether the
     page offers it now.
@@ -89,7 +89,7 @@ SHORTCUTS: list[Shortcut] = []
 _GROUPS: dict[str, NavigationGroup] = {}
 _ENTRIES: dict[tuple[str, int], Entry] = {}
 _MORE: dict[str, set[str]] = {}
-_WORKING: set[str] = set()
+_FULL_WINDOW: set[str] = set()
 
 
 def add_group(*groups: NavigationGroup) -> None:
@@ -109,13 +109,13 @@ def extend(page: str, *pages: str) -> None:
     _MORE.setdefault(page, set()).update(pages)
 
 
-def working(*pages: str) -> None:
-    """Name pages that fill the window: there the second level is a menu, which takes no height from the text."""
-    _WORKING.update(pages)
+def fill_window(*pages: str) -> None:
+    """Name pages that fill the window. On them the second level is a menu, so that the text has more height."""
+    _FULL_WINDOW.update(pages)
 
 
-def is_working(here: str) -> bool:
-    return here in _WORKING
+def fills_window(here: str) -> bool:
+    return here in _FULL_WINDOW
 
 
 @cache

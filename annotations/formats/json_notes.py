@@ -176,7 +176,7 @@ def unquoted_taker(
     taker = SpanTaker(text, file, find_label, line=line, utf16=found is OffsetUnit.UTF16)
     if found is not unit:
         message = _(
-            "The offsets of this note were read as {unit}: only so do all its spans begin and end with words.", _(found)
+            "The offsets of this note were read as {unit}: only then do its spans begin and end with words.", _(found)
         )
         taker.warn("unit", message)
     elif misplaced:

@@ -197,8 +197,8 @@ def _warn(record: Record, taker: SpanTaker) -> None:
     if len(annotations) - len(skipped) > 1:
         taker.not_kept(
             _(
-                "Of several annotations, only the ground truth or else the last one is imported. Export one "
-                "annotator at a time to keep all."
+                "The task has several annotations; only the ground truth, or else the last one, is imported. Export "
+                "one annotator at a time to keep all."
             )
         )
     if len(skipped) < len(annotations) and _objects(record, "predictions"):
@@ -209,7 +209,7 @@ def _warn(record: Record, taker: SpanTaker) -> None:
             )
         )
     elif not annotations and len(_objects(record, "predictions")) > 1:
-        taker.not_kept(_("Of several predictions, only the last one is imported."))
+        taker.not_kept(_("The task has several predictions; only the last one is imported."))
     for field in ("annotations", "predictions"):
         if any(isinstance(each, int) for each in _list(record, field)):
             taker.not_kept(_("Of {field}, the file has only the numbers. Export them with the tasks.", field))
@@ -279,7 +279,7 @@ def _choice(result: Record, taker: SpanTaker) -> tuple[str, str | bool]:
     if not isinstance(name, str) or not found:
         return "", ""
     if len(found) > 1:
-        taker.not_kept(_("Of several choices for a span, only the first is imported."))
+        taker.not_kept(_("A span has several choices; only the first is imported."))
     return name, True if found[0] == name else found[0]
 
 

@@ -209,9 +209,9 @@ def offsets_of(text: str) -> Callable[[int], int]:
 def written_annotations(
     note: OutNote, found: Sequence[Entity], layer: Layer
 ) -> list[tuple[str, int, int, dict[str, str]]]:
-    """The annotations of a note: type, bounds in UTF-16 code units, and features. They describe it, then its sentences.
+    """The annotations of a note in the order of writing: its metadata, its sentences, and the entities of the layer.
 
-    The entities of the layer come last.
+    Each has its type, start and end in UTF-16 code units, and features.
     """
     units = offsets_of(note.text)
     given = [(METADATA, 0, len(note.text), {"documentTitle": note.name, "documentId": note.name})]

@@ -167,7 +167,7 @@ class _Reader:
             )
             raise NoteError([Problem(file, source.line, "no text", message)])
         if beside in self.used:
-            message = _("The annotations of “{beside}” stand in two places. Put them into one collection.", beside)
+            message = _("The annotations of “{beside}” are in two places. Put them into one collection.", beside)
             raise NoteError([Problem(file, source.line, "same name", message)])
         self.used.add(beside)
         text_file = self._note.texts[beside]

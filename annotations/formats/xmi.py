@@ -166,7 +166,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: str) -> bytes
     with archive.open(entry) as opened:
         data = opened.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        message = _("A file in the zip file has more than {most} MB. Divide the note.", _LARGEST // 1024 // 1024)
+        message = _("A file in the zip file has more than {most} MB. Split the note.", _LARGEST // 1024 // 1024)
         raise NoteError([Problem(file, None, "size", message)])
     return data
 

@@ -25,5 +25,5 @@ class PairSettled(TypedDict):
 
 
 DECISIONS_PAIRED = Verb[DecisionsPaired]("decisions.paired", _("paired clear and published decisions"))
-PAIR_SETTLED = Verb[PairSettled]("pair.settled", _("settled which note belongs to a published decision"))
-PAIR_REOPENED = Verb[PairSettled]("pair.reopened", _("undid which note belongs to a published decision"))
+PAIR_SETTLED = Verb[PairSettled]("pair.settled", _("chose the note of a published decision"))
+PAIR_REOPENED = Verb[PairSettled]("pair.reopened", _("undid the choice of a published decision's note"))

@@ -108,7 +108,7 @@ def record_release(request: Request, access: Access) -> HttpResponse:
     form = RecordReleaseForm(request.POST, project=access.project)
     with error_as_message(request):
         if not form.is_valid():
-            raise ServiceError(_("Choose a policy and a run of the list. Nothing was released."), code="choice")
+            raise ServiceError(_("Choose a policy and a run from the list. Nothing was released."), code="choice")
         found = selectors.ready_records(access.project, runs=form.runs, unreviewed=True)
         release = start_record_release(
             project=access.project,

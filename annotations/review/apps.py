@@ -38,4 +38,4 @@ class ReviewConfig(AppConfig):
             entry(30, _("In bulk"), "review_bulk_new", Can.MAKE_GOLD, frozenset({"review_bulk"})),
             entry(40, _("Acceptance"), "acceptance", Can.READ_NOTES),
         )
-        navigation.working("review")
+        navigation.fill_window("review")

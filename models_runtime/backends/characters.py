@@ -139,7 +139,7 @@ def save_model(path: Path, card: LanguageModelCard, characters: Characters) -> s
 
 
 def load_model(path: Path) -> tuple[LanguageModelCard, Characters]:
-    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
+    """Load a model. Raises BackendError (permanent) if the file is missing, damaged or of another format."""
     data, _lexicon, content = files.unpack(path, FORMAT)
     card = files.card_from(path, LanguageModelCard, data)
     try:

@@ -162,7 +162,7 @@ HEADER_DROPOUT = number(
     _("Header dropout"),
     0,
     1,
-    _("Share of the training notes that lose their header, drawn by chance; 0 if empty."),
+    _("Share of the training notes that lose their header, drawn at random; 0 if empty."),
 )
 SURROGATES = whole(
     "surrogates",
@@ -195,8 +195,8 @@ STACKED = (
         "text",
         most=400,
         help=_(
-            "Files in the folder for embeddings, and character language models, with commas. If empty, the project's "
-            "newest language model that has not read the held-out notes."
+            "Files in the folder for embeddings, and character language models, separated by commas. If empty, the "
+            "project's newest language model that has not read the held-out notes."
         ),
     ),
     whole("batch", _("Sequences in a batch"), 1, 256),

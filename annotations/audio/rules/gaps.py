@@ -14,15 +14,15 @@ UNKNOWN: Final = "UNKNOWN"
 HARMLESS: Final = "NON-PHI"
 PERSONAL: Final = "PHI"
 AROUND: Final = 30
-"""Words before and after a gap in a question."""
-# As in the source's lists of entity types: identifiers that name somebody, beside the rest.
+"""Words before and after a gap that the model is shown."""
+# Entity types that describe a person and don't name one, by the lists of Singh et al. 2025. All others are names.
 _CONTEXT: Final = frozenset(
     {"AGE", "DATE", "OCCUPATION", "PROFESSION", "RACE", "ETHNICITY", "MARITAL_STATUS", "PARENTHOOD", "DIAGNOSIS"}
 )
 
 
 class GapSort(StrEnum):
-    """What a gap holds, as section 4.8 sorts the gaps that were muted."""
+    """What a muted gap holds (section 4.8): something that names a person, something that describes one, or noise."""
 
     NAME = "name"
     CONTEXT = "context"
@@ -63,7 +63,7 @@ def excerpt_with(text: str, words: Sequence[TimedWord], gaps: Sequence[Stretch])
 def heard_text(
     text: str, words: Sequence[TimedWord], replaced: Iterable[tuple[int, int, str]], gaps: Iterable[Stretch]
 ) -> str:
-    """The transcript as one hears it: spans are replaced (start, end, new text), and [MUTED] stands for muted gaps."""
+    """The transcript of the muted recording: spans replaced (start, end, new text), and [MUTED] for muted gaps."""
     return _inserted(text, words, [(gap, MUTED) for gap in gaps], replaced)
 
 
@@ -91,8 +91,8 @@ _LINE: Final = re.compile(r"<?human_timestamp_\(([^)]*)\)>?[\s:*`\"”-]*([A-Z][
 def read_verdicts(answer: str, gaps: Sequence[Stretch], types: Iterable[str] = ()) -> dict[Stretch, str]:
     """What a model says about each gap: a type of entity, PHI, HARMLESS or UNKNOWN.
 
-    Read are B.3's answer, a JSON object of types by timestamp, and A.5.1's lines with PHI/PII or NON-PHI/PII. A gap of
-    which the answer says nothing readable, or two different things, is UNKNOWN. Other timestamps don't count.
+    The answer is a JSON object of types by timestamp (B.3), or lines with PHI/PII or NON-PHI/PII (A.5.1). A gap is
+    UNKNOWN if the answer says nothing readable about it, or two different things. Other timestamps are ignored.
     """
     known = {one.upper() for one in types} | {PERSONAL, HARMLESS, UNKNOWN}
     said: dict[str, set[str]] = {}
@@ -126,7 +126,7 @@ def _only(said: set[str]) -> str:
 
 
 def sort_of(verdict: str) -> str:
-    """The sort of a gap by its verdict; empty if nobody knows it."""
+    """The GapSort of a verdict; empty for a verdict that doesn't say what the gap holds."""
     if verdict in (UNKNOWN, PERSONAL, ""):
         return ""
     if verdict == HARMLESS:

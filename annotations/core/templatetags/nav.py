@@ -73,7 +73,7 @@ def header(access: Access, area: navigation.Area, here: str, request: HttpReques
         inside = current in entries
         # Only a shown second level is counted.
         shown = entries if (inside or area != navigation.Area.ROW) else entries[:1]
-        counted = not navigation.is_working(here)
+        counted = not navigation.fills_window(here)
         links = tuple(_link(entry, access, current, request, counted=counted) for entry in shown)
         state = "page" if inside and len(links) == 1 and links[0].current == "page" else "true" if inside else ""
         second = links if (inside and len(links) > 1) or area != navigation.Area.ROW else ()
@@ -114,7 +114,7 @@ def _in_area(context: dict[str, Any], area: navigation.Area) -> tuple[list[Link]
 def project_nav(context: dict[str, Any]) -> dict[str, Any]:
     """Show the first level of the project in `access`, and the second level of its current group."""
     groups, here = _in_area(context, navigation.Area.ROW)
-    compact = navigation.is_working(here)
+    compact = navigation.fills_window(here)
     return {"groups": groups, "compact": compact, "second": not compact and any(group.links for group in groups)}
 
 

@@ -106,7 +106,7 @@ def check_cases(codes: Mapping[str, str]) -> None:
         other = first.setdefault(code.casefold(), code)
         if other != code:
             raise ServiceError(
-                _("The codes “%(one)s” and “%(other)s” differ only in case, so that readers confuse them. Use one.")
+                _("The codes “%(one)s” and “%(other)s” differ only in case, so readers would confuse them. Use one.")
                 % {"one": other, "other": code},
                 code="case",
             )

@@ -35,7 +35,7 @@ DOUBLE_CLICK = timedelta(minutes=1)
 @takes_uploads(None)
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_new(request: Request) -> HttpResponse:
-    """Create a project, with the notes that were chosen. Its next page is their preview, or that of its people."""
+    """Create a project from the form and its files. The next page previews the import, or lists the members."""
     if not may_create_projects(request.user):
         raise PermissionDenied("Only administrators and managers can create projects.")
     shipped = project_services.shipped_label_sets()
@@ -55,7 +55,10 @@ def project_new(request: Request) -> HttpResponse:
 
 
 def _create(request: Request, form: ProjectForm, upload: UploadForm) -> str:
-    """Create the project and stage its notes: both or nothing. Return the next page, or add the error to a form."""
+    """Create the project and stage its notes: both or neither. Return the URL of the next page.
+
+    If it is refused, the error is added to a form, and the URL is empty.
+    """
     wanted = form.cleaned_data
     row: Import | None = None
     try:
@@ -95,7 +98,7 @@ def _create(request: Request, form: ProjectForm, upload: UploadForm) -> str:
 
 
 def _just_made(request: Request, wanted: dict[str, Any]) -> Project | None:
-    """The project that the first click of a double click has created."""
+    """The project that the first click of a double click has just created."""
     since = timezone.now() - DOUBLE_CLICK
     return Project.objects.filter(
         created_by=request.user,

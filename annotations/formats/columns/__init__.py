@@ -5,7 +5,7 @@ and spans get their offsets from there; else the text is made of the tokens, wit
 in columns of other tools, if any. Texts have the name of the file, or the name after `-DOCSTART-`. Spans end with their
 sentence, as in conlleval and seqeval, so that no sentence is written that ends inside a span.
 
-The tags of all schemes are read by the same rule, whatever format is chosen. Written are IOB2 tags in four columns
+The tags of all schemes are read by the same rule, whatever format is chosen. IOB2 tags are written in four columns
 (conll2003, as in https://huggingface.co/datasets/eriktks/conll2003), or IOB1 or BIOES tags in two. Sources: Tjong Kim
 Sang and De Meulder 2003, https://www.clips.uantwerpen.be/conll2003/ner/; for the row `-DOCSTART- -X- O O`, which spaCy
 takes for the start of a note: https://spacy.io/api/cli#converters.
@@ -251,7 +251,7 @@ def _aligned(text: str, document: Document, beside: str) -> tuple[list[Token], l
         warnings.append(Problem(document.file, lines[-1] if lines else document.line, "short", message))
     if found.changed:
         message = _(
-            "{count} tokens, the first one here, are written in another way in “{beside}” (for example brackets as "
+            "{count} tokens, the first one here, are written differently in “{beside}” (for example brackets as "
             "-LRB-, or quotes). The text was kept as it is.",
             *(len(found.changed), beside),
         )

@@ -17,7 +17,7 @@ from annotations.text.wording import gettext_noop
 _SMALL: Final = 1 << 20
 _CHUNK: Final = 1 << 16
 _DAMAGED: Final = (*DAMAGED, tarfile.TarError)
-_BROKEN: Final = gettext_noop("The archive is damaged: not everything in it can be unpacked. Pack it again.")
+_BROKEN: Final = gettext_noop("The archive is damaged: some files in it can't be unpacked. Make the archive again.")
 
 
 def read_zip(source: DocumentSource) -> Iterator[Result]:

@@ -87,11 +87,11 @@ class Extractor:
                 )
                 yield refused(name, base.TIME, reason)
             except _TooLong:
-                yield refused(name, "too long", _("The document gives more text than can be kept. Split it."))
+                yield refused(name, "too long", _("The document has more text than can be stored. Split it."))
             except (_ChildLost, ValueError, KeyError, TypeError):
                 ending = self._child.ending() if self._child else _("it did not start")
                 reason = _(
-                    "The program that reads documents broke off ({ending}). The document may be made to harm, or "
+                    "The program that reads documents stopped ({ending}). The document may be malicious, or "
                     "take too much memory. Save it again, or as .txt.",
                     ending,
                 )

@@ -69,7 +69,7 @@ def _read_pages(source: DocumentSource, pages: Iterator[Any]) -> Draft:
         return programs.read_pdf(source, number, _(_UNREADABLE))
     if unknown:
         characters = count(unknown, _("character has"), _("characters have"))
-        draft.warn(_("{characters_have} no letter in the PDF's fonts. U+FFFD stands in the place.", characters))
+        draft.warn(_("{characters_have} no letter in the PDF's fonts. They were replaced by U+FFFD.", characters))
     if empty:
         shown = ", ".join(chain(map(str, empty[:_NAMED]), ["…"] * (len(empty) > _NAMED)))
         have = (

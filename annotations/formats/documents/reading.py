@@ -279,9 +279,7 @@ def _in_zip(source: base.DocumentSource) -> DocumentKind:
     except TooManyEntries:
         return DocumentKind.ZIP  # whose reader says what is wrong
     except (*DAMAGED, IndexError):
-        message = _(
-            "The file begins like a ZIP or a document made of one (DOCX, ODT), but it is damaged. Save it again."
-        )
+        message = _("The file starts like a ZIP, DOCX or ODT file, but it is damaged. Save it again.")
         raise base.refused(source.name, "damaged", message) from None
     if is_docx(names):
         return DocumentKind.DOCX
@@ -362,7 +360,7 @@ def _read(source: base.DocumentSource, rules: Collection[CleaningRule]) -> Itera
         )
         yield base.refused(source.name, MEMORY, message)
     except RecursionError:
-        message = _("The document has too many levels within each other. Save its text as .txt.")
+        message = _("The document is nested too deeply. Save its text as .txt.")
         yield base.refused(source.name, "nesting", message)
     # Libraries raise errors of many kinds for damaged documents. Their messages may quote the text.
     except Exception as error:

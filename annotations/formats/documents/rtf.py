@@ -152,9 +152,7 @@ class _Parser:
     def _open(self) -> None:
         self._flush()
         if len(self._stack) >= _DEEPEST:
-            message = _(
-                "The document has more than {most} groups in each other. Save it again in a word processor.", _DEEPEST
-            )
+            message = _("The document has more than {most} nested groups. Save it again in a word processor.", _DEEPEST)
             raise refused(self._source.name, "nesting", message)
         self._stack.append(self._state)
         self._starred = False

@@ -84,7 +84,7 @@ class Package:
             level = [child for element in level for child in element]
             if not level:
                 return
-        message = _("The document has more than {most} levels in each other. Simplify it.", DEEPEST)
+        message = _("The document has more than {most} nested levels. Simplify it.", DEEPEST)
         raise refused(self._file, "nesting", message)
 
 

@@ -1,7 +1,7 @@
 """Folders that Hugging Face `datasets` opens with `load_dataset(folder)`: Parquet files with a row for each note.
 
-Written are the note's name and text, its tokens with their offsets (code points), `ner_tags` (class labels for BIO
-tags), and `spans`, which also has what tags can't hold: overlapping spans, and attributes as JSON. Read are Parquet,
+It writes the note's name and text, its tokens with their offsets (code points), `ner_tags` (class labels for BIO
+tags), and `spans`, which also has what tags can't hold: overlapping spans, and attributes as JSON. It reads Parquet,
 JSON lines and the Arrow files of `save_to_disk`, of any data set with `tokens` and `ner_tags` (numbers of class labels,
 or tags as text) or with `text` and `spans`. Tokens without offsets are found in the text of the row; without a text,
 one is made.
@@ -168,7 +168,7 @@ class _DataRow:
             warn("short", _("The tokens end at character {at}. The rest of the text has no annotations.", found.at))
         if found.changed:
             count = len(found.changed)
-            warn("normalized", _("{n} tokens are written in another way in “text”, which was kept as it is.", count))
+            warn("normalized", _("{n} tokens are written differently in “text”, which was kept as it is.", count))
         return self.text, found.tokens, warnings
 
     def _check_same(self) -> None:

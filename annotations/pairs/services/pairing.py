@@ -33,7 +33,7 @@ from annotations.pairs.rules.numbers import decision_key, is_published
 from annotations.pairs.selectors import FLAGGED_BELOW
 from annotations.pairs.services.pile import Pile, opened_pile
 from annotations.pairs.services.starting import PairingOrder, omissis_label, parameters_of
-from annotations.pairs.services.storing import aligned, store_pairs
+from annotations.pairs.services.storing import align_decision, store_pairs
 from annotations.text.hashes import text_sha256
 
 BATCH = 100
@@ -215,7 +215,7 @@ class Pairing:
         ids = list(rows.values_list("pk", flat=True))
         for batch in batched(ids, BATCH):
             loaded = list(rows.filter(pk__in=batch).select_related("document"))
-            pairs = {row.pk: aligned(row) for row in loaded}
+            pairs = {row.pk: align_decision(row) for row in loaded}
             with transaction.atomic():
                 keep_labels(self.project.pk)
                 self._fence()

@@ -9,7 +9,7 @@ from annotations.core.suggestions import forget_notes, remove_strings, tally_of
 from annotations.models import AnnotationSet, Decision, PublishedDecision, PublishedState, Review, Span, User
 from annotations.pairs.events import PAIR_REOPENED, PAIR_SETTLED
 from annotations.pairs.services.starting import omissis_label
-from annotations.pairs.services.storing import aligned, store_pairs
+from annotations.pairs.services.storing import align_decision, store_pairs
 
 
 def settle(*, published: PublishedDecision, note: int | None, actor: User | None) -> PublishedDecision:
@@ -22,9 +22,9 @@ def settle(*, published: PublishedDecision, note: int | None, actor: User | None
         hold(published.project_id)
         row = PublishedDecision.objects.select_for_update(of=("self",)).filter(pk=published.pk).first()
         if row is None or row.state != PublishedState.AMBIGUOUS:
-            raise ServiceError(_("This published decision is settled already. Reload the page."), code="settled")
+            raise ServiceError(_("This published decision already has a choice. Reload the page."), code="settled")
         if note is not None and not row.candidates.filter(document=note).exists():
-            message = _("This note is no candidate for the published decision. Choose from the list.")
+            message = _("This note is not a candidate for the published decision. Choose from the list.")
             raise ServiceError(message, code="candidate")
         if note is not None and PublishedDecision.objects.filter(document=note).exists():
             message = _("This note belongs to another published decision. Choose another note, or none.")
@@ -35,7 +35,7 @@ def settle(*, published: PublishedDecision, note: int | None, actor: User | None
         row.save(update_fields=["document", "state", "settled_by", "settled_at"])
         if row.document is not None and row.author is not None:
             label = omissis_label(row.project)
-            store_pairs(author=row.author, label=label.pk, pairs={row.pk: aligned(row)}, rows=[row])
+            store_pairs(author=row.author, label=label.pk, pairs={row.pk: align_decision(row)}, rows=[row])
         PAIR_SETTLED.record(
             actor=actor, project_id=row.project_id, document_id=note, data={"published": row.pk, "note": note}
         )
@@ -52,7 +52,7 @@ def undo_settlement(*, published: PublishedDecision, actor: User | None) -> Publ
         hold(published.project_id)
         row = PublishedDecision.objects.select_for_update(of=("self",)).filter(pk=published.pk).first()
         if row is None or row.settled_at is None:
-            raise ServiceError(_("Nobody settled this published decision by hand. Reload the page."), code="settled")
+            raise ServiceError(_("Nobody chose a note for this published decision. Reload the page."), code="settled")
         sets = AnnotationSet.objects.filter(author=row.author_id, document=row.document_id)
         spans = Span.objects.filter(annotation_set__in=sets)
         reviews = Review.objects.filter(author=row.author_id, document=row.document_id, ahead=False)

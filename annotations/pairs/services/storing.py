@@ -12,10 +12,11 @@ from annotations.pairs.rules.alignment import AlignedPair, align
 from annotations.text.hashes import string_key
 from annotations.text.spans import MOST_SPANS
 
+# The columns of a published decision that its alignment fills.
 COLUMNS = ["author", "aligned", "outside", "begin", "inside"]
 
 
-def aligned(published: PublishedDecision) -> AlignedPair:
+def align_decision(published: PublishedDecision) -> AlignedPair:
     """Align a published decision with its clear note, by its own method and parameters."""
     assert published.document is not None
     return align(published.document.text, published.text, published.method, published.parameters["window"])
@@ -26,12 +27,13 @@ def store_pairs(
 ) -> None:
     """Store the annotation sets and figures of pairs, by id of the published decision, in the caller's transaction.
 
-    The caller holds the label lock. A note that has a set of the author keeps it. An alignment that lost its place
-    completely, with more spans than a set may have, gives no set: its share of aligned tokens tells it.
+    The caller holds the label lock. A note that already has a set of the author keeps it. An alignment
+    that went wrong, with more spans than a set may have, is not stored as a set; its low share of aligned tokens shows
+    the failure.
     """
     documents = [row.document_id for row in rows]
-    there = set(AnnotationSet.objects.filter(author=author, document__in=documents).values_list("document", flat=True))
-    new = [row for row in rows if row.document_id not in there and len(pairs[row.pk].spans) <= MOST_SPANS]
+    stored = set(AnnotationSet.objects.filter(author=author, document__in=documents).values_list("document", flat=True))
+    new = [row for row in rows if row.document_id not in stored and len(pairs[row.pk].spans) <= MOST_SPANS]
     made = insert_returning(
         AnnotationSet,
         ("document_id",),

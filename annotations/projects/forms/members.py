@@ -119,7 +119,7 @@ class TokenForm(forms.Form):
     password = forms.CharField(
         label=_("Your password"),
         strip=False,
-        help_text=_("So that nobody else makes a token in your session. A new password ends all tokens."),
+        help_text=_("It keeps others from making a token in your session. A new password ends all tokens."),
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 

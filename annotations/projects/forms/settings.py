@@ -149,7 +149,7 @@ class SettingsForm(forms.Form):
     runs_decide = CheckField(
         label=_("Let model runs decide about free text of records"),
         help_text=_(
-            "Records leave once a run has read their notes, without a reviewer. Certificates name it as a risk."
+            "Records are released once a run has read their notes, without a reviewer. Certificates name it as a risk."
         ),
     )
 

@@ -155,12 +155,12 @@ class PolicyForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._labels = labels
         self.initial.setdefault("name", name)
-        kinds = [("", _("Choose a kind")), *((str(kind), _(kind.words)) for kind in IdentifierType)]
+        kinds = [("", _("Choose an identifier type")), *((str(kind), _(kind.words)) for kind in IdentifierType)]
         actions = [("", _("Choose an action")), *((str(action), _(action.words)) for action in Action)]
         for label in labels:
             rule = rules.get(label.code)
             about = {"label": label.name}
-            kind = forms.ChoiceField(label=_("Kind of %(label)s") % about, choices=kinds)
+            kind = forms.ChoiceField(label=_("Identifier type of %(label)s") % about, choices=kinds)
             action = forms.ChoiceField(label=_("Action for %(label)s") % about, choices=actions)
             self.fields |= {f"kind-{label.code}": kind, f"action-{label.code}": action}
             self.fields[f"numbered-{label.code}"] = CheckField(label=_("Number the entities of %(label)s") % about)
@@ -175,7 +175,7 @@ class PolicyForm(forms.Form):
             kind, action = found.get(f"kind-{label.code}"), found.get(f"action-{label.code}")
             if kind and action and action not in actions_for(IdentifierType(kind)):
                 possible = ", ".join(f"“{_(one.words)}”" for one in actions_for(IdentifierType(kind)))
-                reason = _("“%(action)s” is not possible for this kind. Choose one of: %(possible)s.")
+                reason = _("“%(action)s” is not possible for this identifier type. Choose one of: %(possible)s.")
                 about = {"action": _(Action(action).words), "possible": possible}
                 self.add_error(f"action-{label.code}", reason % about)
         return found

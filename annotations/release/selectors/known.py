@@ -60,7 +60,7 @@ def labels_by_kind(project: Project) -> dict[Kind, str]:
         label = near or last
         if label is None:
             message = _(
-                "No label of this project fits known identifiers of the kind “%(kind)s”. Add a label for names, "
+                "No label of this project fits known identifiers of the type “%(kind)s”. Add a label for names, "
                 "such as NAME, or one for all others, such as OTHER."
             )
             raise ServiceError(message % {"kind": kind}, code="labels")

@@ -37,7 +37,7 @@ def lost(names: Sequence[str]) -> str:
     if not names:
         return ""
     message = _(
-        "The file of the recording was deleted, so that no muted copy can be made: %(names)s. Restore it from a "
+        "The file of the recording was deleted, so no muted copy can be made: %(names)s. Restore it from a "
         "backup, or delete the note, import its recording again, and prepare a new release."
     )
     return message % {"names": ", ".join(names)}

@@ -124,8 +124,8 @@ def kinds_with(kind: IdentifierType) -> frozenset[IdentifierType]:
     return PEOPLE if kind in PEOPLE else frozenset({kind})
 
 
-def taken(project: Project, digests: Collection[str]) -> dict[str, set[tuple[int, str]]]:
-    """Which entities have these surrogates, with their kinds, by digest."""
+def owners_of(project: Project, digests: Collection[str]) -> dict[str, set[tuple[int, str]]]:
+    """The entities, as (id, kind), that have these surrogates, by digest of the surrogate."""
     found: dict[str, set[tuple[int, str]]] = {}
     rows = SurrogateEntity.objects.filter(project=project, surrogate_digest__in=among(digests)).order_by()
     for digest, pk, kind in rows.values_list("surrogate_digest", "pk", "kind"):
@@ -133,7 +133,7 @@ def taken(project: Project, digests: Collection[str]) -> dict[str, set[tuple[int
     return found
 
 
-def named(project: Project, digests: Collection[str]) -> dict[str, dict[tuple[str, str], int]]:
+def entities_by_digest(project: Project, digests: Collection[str]) -> dict[str, dict[tuple[str, str], int]]:
     """The entities of the project that are found by these digests: by digest, then by kind and scope."""
     found: dict[str, dict[tuple[str, str], int]] = {}
     rows = SurrogateKey.objects.filter(project=project, digest__in=among(digests)).order_by()

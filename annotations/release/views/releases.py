@@ -110,7 +110,7 @@ def release_export(request: Request, access: Access, number: int) -> HttpRespons
     mappings = {str(one.pk): one for one in mappings_of(access.project)}
     form = ReleaseExportForm(request.POST, about=about_formats(), mappings=list(mappings.values()))
     if form.errors.keys() & {"format", "labels"}:
-        messages.error(request, _("Choose one of the formats and label mappings of the list. Nothing was exported."))
+        messages.error(request, _("Choose a format and a label mapping from the list. Nothing was exported."))
         return redirect("release", access.slug, number)
     mapping = mappings.get(form.cleaned_data["labels"])
     with error_as_message(request):

@@ -137,7 +137,7 @@ def _in_notes_of(rule: BulkRule, project: models.Project, user: models.User | No
 
 
 def skipped_of(rule: BulkRule, project: models.Project, user: models.User | None) -> tuple[int, int]:
-    """The number of open suggestions that the bulk act skips because their notes have gold, and of these notes."""
+    """Count the open suggestions that the bulk act skips because their notes have gold, and count these notes."""
     if rule.with_gold or not finished_sets(project).exists():
         return 0, 0
     spans = only_open(suggestions_of(rule), project, user)

@@ -117,7 +117,7 @@ class Removal:
 def removals_in(document: Document, author: Author, review: Review | None) -> list[Removal]:
     """The proposed removals of a note in the order of the text.
 
-    Left out are those that another annotation of the refiner replaces exactly, and those that overlap a hidden planted
+    Those are left out that another annotation of the refiner replaces exactly, and that overlap a hidden planted
     leak, because they would show where to look.
     """
     proposed = removals_of(author, document)

@@ -165,7 +165,7 @@ def _is_alone(request: Request) -> bool:
 def _runs(requests: Mapping[int, Request], known: set[UUID | None]) -> Iterator[dict[int, Request]]:
     """Requests in runs that can be decided with one read of the gold: each run names a suggestion once.
 
-    Left out are those with a known change id, also from earlier in the batch.
+    Decisions with a known change id are left out, also those repeated in the batch.
     """
     run: dict[int, Request] = {}
     for place, request in requests.items():

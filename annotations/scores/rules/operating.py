@@ -114,7 +114,7 @@ class ReviewCurve(TypedDict):
 
 
 class ReviewPoint(TypedDict):
-    """Figures of a review at a threshold. `recall` is the share of gold spans that are masked whole.
+    """Figures of a review at a threshold. `recall` is the share of gold spans that are fully masked.
 
     `decisions` and `leaks` are per 100 notes: the suggestions that a reviewer decides, and the gold spans of which some
     character stays readable unless the reviewer notices it. Each figure is None where it is undefined.

@@ -253,7 +253,7 @@ class LoadedTagger:
 
 
 def load_model(path: Path) -> LoadedTagger:
-    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
+    """Load a model. Raises BackendError (permanent) if the file is missing, damaged or of another format."""
     data, lexicon, content = files.unpack(path, FORMAT, or_format=STACKED_FORMAT)
     card = _card(path, data)
     tags = Tags.of(card.labels)

@@ -204,7 +204,7 @@ class Model:
 
 
 def load_model(path: Path) -> Model:
-    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
+    """Load a model. Raises BackendError (permanent) if the file is missing, damaged or of another format."""
     return _stage(path, None, MOST_STAGES, files.digest(path)[:12] if path.is_file() else "")
 
 

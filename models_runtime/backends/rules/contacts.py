@@ -10,14 +10,14 @@ from models_runtime.backends.rules.gazetteers import RuleKind, any_of
 from models_runtime.backends.rules.phrases import after, before, digits
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, declared, pattern, shape, strong, words
 
-# Letters of any script, and the names that stand for them in ASCII: "klinik-köln.de", "xn--kln-una.xn--p1ai".
-_SIGN: Final = r"(?:[^\W_]|[\u0300-\u036f])"
+# Letters and digits of any script, and the ASCII names of such domains: "klinik-köln.de", "xn--kln-una.xn--p1ai".
+_ALNUM: Final = r"(?:[^\W_]|[\u0300-\u036f])"
 _DOMAIN: Final = (
-    rf"(?:{_SIGN}(?:{_SIGN}|-){{0,62}}\.){{1,6}}(?:xn--[A-Za-z0-9\-]{{2,59}}|(?:[^\W\d_]|[\u0300-\u036f]){{2,24}})"
+    rf"(?:{_ALNUM}(?:{_ALNUM}|-){{0,62}}\.){{1,6}}(?:xn--[A-Za-z0-9\-]{{2,59}}|(?:[^\W\d_]|[\u0300-\u036f]){{2,24}})"
 )
 _LOCAL_END: Final = re.compile(r"[\w.+%'’\-\u0300-\u036f]{1,64}\Z")
-_AFTER_PHONE: Final = re.compile(r"[0-9]{2,4}[ ,;\-]{1,2}\(?\Z")
-_CALLED: Final = re.compile(r"(?i)\Ae-?mail[.\-:_]")
+_DIGITS_BEFORE: Final = re.compile(r"[0-9]{2,4}[ ,;\-]{1,2}\(?\Z")
+_EMAIL_PREFIX: Final = re.compile(r"(?i)\Ae-?mail[.\-:_]")
 _AFTER_AT: Final = re.compile(rf"[ ]?{_DOMAIN}(?![^\W_]|@)")
 
 
@@ -27,7 +27,7 @@ def _email(text: str, start: int, end: int) -> Iterator[Found]:
         return
     stop = start - 1 if text[start - 1 : start] == " " and text[end : end + 1] == " " else start
     local = _LOCAL_END.search(text[max(0, stop - 64) : stop])
-    if local is not None and (name := _CALLED.sub("", local[0]).lstrip(".-%+'’")):
+    if local is not None and (name := _EMAIL_PREFIX.sub("", local[0]).lstrip(".-%+'’")):
         yield stop - len(name), domain.end(), RuleKind.EMAIL
 
 
@@ -43,7 +43,7 @@ _SPELLED_HOST: Final = re.compile(
 
 
 def _spelled(text: str, start: int, end: int) -> Iterator[Found]:
-    """An e-mail address whose signs are written as words. "at" without brackets needs a "dot" too."""
+    """An e-mail address with "@" and "." written as words. "at" without brackets needs a "dot" too."""
     host = _SPELLED_HOST.match(text, end)
     if host is None or (text[start:end].lower() == "at" and not host["close"] and host["dot"] == "."):
         return
@@ -104,7 +104,7 @@ def _with_extension(text: str, end: int) -> int:
     return extension.end() - (extension[0].endswith(")") and "(" not in extension[0])
 
 
-def _called(kind: RuleKind) -> Finder:
+def _after_word(kind: RuleKind) -> Finder:
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         end += 1 if _ORDINAL.match(text, end) else 0
         gap = _GAP.match(text, end)
@@ -128,7 +128,7 @@ def _called(kind: RuleKind) -> Finder:
 
 
 def _international(text: str, start: int, end: int) -> Iterator[Found]:
-    """A number with the code of a country: `+39 …`, `(+39) …`."""
+    """A number with the prefix of a country: `+39 …`, `(+39) …`."""
     if text[start] == "(" and text[end : end + 1] != "+":
         return
     stop = _read_number(text, start)
@@ -139,22 +139,20 @@ def _international(text: str, start: int, end: int) -> Iterator[Found]:
 _RATIO: Final = re.compile(r"[ ]?%|/[ ]?(?:[0-9]|ml\b|l\b)")
 _NOT_INSIDE: Final = r"(?<![0-9] )(?<![0-9A-Za-z,./\-+])"
 _ENDS: Final = r"(?![0-9A-Za-z]|[ ][0-9]{3}|[.,/\-][0-9])"
-
-
 _JOINTS: Final = frozenset(" .-/")
 _JOINED: Final = frozenset("-/.,0123456789")
 
 
 def _alone(text: str, start: int, end: int) -> Iterator[Found]:
-    """A number that is a telephone number by its grouping, unless the words before it call it something else."""
+    """A number that is a telephone number by its grouping, unless the words before it name another kind of number."""
     grouped = text[end : end + 1] in _JOINTS and (text[end + 1 : end + 2].isdigit() or text[end + 1 : end + 2] == "(")
     if not grouped and end - start < 9 and text[start] != "(":
         return
     match = _ALONE.match(text, start)
     if match is None or _is_short(match[0]):
         return
-    otherwise = _OTHERWISE.search(before(text, start, 24))
-    if otherwise and not (otherwise[0].startswith("#") and _AMERICAN.fullmatch(match[0])):
+    not_phone = _NOT_PHONE.search(before(text, start, 24))
+    if not_phone and not (not_phone[0].startswith("#") and _AMERICAN.fullmatch(match[0])):
         return
     yield match.start(), _with_extension(text, match.end()), RuleKind.PHONE
 
@@ -177,19 +175,15 @@ def _is_short(number: str) -> bool:
 _ALONE: Final = re.compile(rf"{_NOT_INSIDE}(?:{any_of('contacts.telephones')}){_ENDS}")
 # "her # (817) 555-0174" is a telephone number.
 _AMERICAN: Final = re.compile(r"(?:\([2-9][0-9]{2}\)[ ]?|[2-9][0-9]{2}[.\-])[2-9][0-9]{2}[.\-][0-9]{4}")
-_OTHERWISE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('contacts.otherwise')})[.:ºª° ]*\Z")
+_NOT_PHONE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{any_of('contacts.otherwise')})[.:ºª° ]*\Z")
 
-# Digits without groups, after words of calling.
+# Words for a call, before digits without groups.
 _CALL_WORDS: Final = re.compile(
     rf"(?:{any_of('contacts.call_words')})[^0-9]{{0,40}}(?:[0-9 +()./\-]{{7,18}}[^0-9]{{1,12}})?\Z"
 )
 _UNGROUPED: Final = re.compile(rf"(?<![0-9A-Za-z,./\-+])(?:{any_of('contacts.ungrouped')})(?![0-9A-Za-z])")
-
-
 # "3475550162 is her cell", "… as the only contact", "… goes to voicemail"
 _CALL_WORDS_AFTER: Final = re.compile(rf"[ ,]{{0,2}}(?:{any_of('contacts.call_words_after')})\b")
-
-
 # Mobile numbers need no word before them, unless it is a word for another number.
 _MOBILE: Final = re.compile(
     r"(?<![0-9A-Za-z,./\-+])(?<![0-9][ ])(?:6[0-9]{8}|7[1-9][0-9]{7}|3[2-9][0-9]{8}|07[0-9]{9}|0[1-9][0-9]{8,9}|"
@@ -201,7 +195,7 @@ def _ungrouped(text: str, start: int, end: int) -> Iterator[Found]:
     """A telephone number without groups."""
     behind, ahead = before(text, start, 80), after(text, end, 48)
     called = _UNGROUPED.match(text, start) and (_CALL_WORDS.search(behind) or _CALL_WORDS_AFTER.match(ahead))
-    mobile = _MOBILE.match(text, start) and not _OTHERWISE.search(behind, len(behind) - 24) and not MEASURE.match(ahead)
+    mobile = _MOBILE.match(text, start) and not _NOT_PHONE.search(behind, len(behind) - 24) and not MEASURE.match(ahead)
     if called or mobile:
         yield start, _with_extension(text, end), RuleKind.PHONE
 
@@ -213,24 +207,30 @@ _SHORT: Final = re.compile(
     r"(?P<phone>[xX*#]?[0-9]{3,6})(?![0-9A-Za-zà-ÿ]|[.,:/\-][0-9]|[ ]?(?:%|€|mg|ml|kg|cm|mm|g|h|mcg|años|anni|"
     r"euros?|pacientes|days|d[ií]as)\b)"
 )
-_SHORT_NUMBER: Final = re.compile(r"(?:19|20)[0-9]{2}")
+_YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}")
 
 
 def _short(text: str, start: int, end: int) -> Iterator[Found]:
     """A short number inside a hospital, after a word for its device or line."""
     match = _SHORT.match(text, start)
-    if match is None or (match["of"] and not match["sign"]) or _AFTER_PHONE.search(before(text, start)):
+    if match is None or (match["of"] and not match["sign"]) or _DIGITS_BEFORE.search(before(text, start)):
         return
-    if match["sign"] or not _SHORT_NUMBER.fullmatch(match["phone"]):
+    if match["sign"] or not _YEAR.fullmatch(match["phone"]):
         yield *match.span("phone"), RuleKind.PHONE
 
 
-# Seven digits, after words of calling: "No answer on 219-6052".
+# Seven digits, after words for a call: "No answer on 219-6052".
 _LOCAL: Final = re.compile(r"(?<![0-9A-Za-z,./\-+])(?<![0-9] )[2-9][0-9]{2}-[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
 _ANSWER: Final = re.compile(
     r"(?:answers?|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|"
     r"home|cell|work)(?:[ ](?:me|him|her|them|us|back|on|at|to|is|number|the|a|left))*[ :]{1,2}\Z"
 )
+
+
+def _local(text: str, start: int, end: int) -> Iterator[Found]:
+    """An American number without its area code."""
+    if (match := _LOCAL.match(text, start)) and _ANSWER.search(before(text, start, 40)):
+        yield match.start(), _with_extension(text, match.end()), RuleKind.PHONE
 
 
 # Five digits of a hospital's own lines: "call the clinic at 5-0142", "tel (5-0197)", "x4-0172". "Called on 3-2019" has
@@ -242,12 +242,6 @@ _LINE: Final = re.compile(
     r"(?:[ ][a-z/'’\-]{1,16}){0,5}[ ](?:at|on)[ ])\Z"
 )
 _X: Final = re.compile(r"(?<![A-Za-z0-9])[xX][ ]?\Z")
-
-
-def _local(text: str, start: int, end: int) -> Iterator[Found]:
-    """An American number without its area code."""
-    if (match := _LOCAL.match(text, start)) and _ANSWER.search(before(text, start, 40)):
-        yield match.start(), _with_extension(text, match.end()), RuleKind.PHONE
 
 
 def _inside(text: str, start: int, end: int) -> Iterator[Found]:
@@ -273,8 +267,8 @@ RULES: Final = (
         ),
         70,
     ),
-    strong("contact.phone.word", _called(RuleKind.PHONE), 72),
-    strong("contact.fax.word", _called(RuleKind.FAX), 75, words("fax telefax")),
+    strong("contact.phone.word", _after_word(RuleKind.PHONE), 72),
+    strong("contact.fax.word", _after_word(RuleKind.FAX), 75, words("fax telefax")),
     strong("contact.phone.short", _short, 71),
     Rule("contact.phone.local", _local, 46, (DIGITS[3],)),
     Rule("contact.phone.inside", _inside, 46, (DIGITS[1],)),

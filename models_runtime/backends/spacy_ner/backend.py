@@ -116,7 +116,7 @@ class LoadedPipeline:
 
 
 def load_model(path: Path) -> LoadedPipeline:
-    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
+    """Load a model. Raises BackendError (permanent) if the file is missing, damaged or of another format."""
     data, lexicon, content = files.unpack(path, FORMAT)
     card = _card(path, data)
     tensors = network.from_bytes(content)

@@ -71,7 +71,7 @@ class LoadedClassifier(Generic[C]):
 
 
 def load_model(path: Path) -> LoadedClassifier[TransformerCard]:
-    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
+    """Load a model. Raises BackendError (permanent) if the file is missing, damaged or of another format."""
     data, _, content = files.unpack(path, FORMAT)
     card = files.card_from(path, TransformerCard, data)
     tags = Tags.of(card.labels)
@@ -80,7 +80,7 @@ def load_model(path: Path) -> LoadedClassifier[TransformerCard]:
 
 
 def load_masked(path: Path) -> LoadedClassifier[MaskedCard]:
-    """Load a masked language model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
+    """Load a masked language model. Raises BackendError (permanent) for a missing or damaged file, or another kind."""
     data, _, content = files.unpack(path, MASKED_FORMAT)
     card = files.card_from(path, MaskedCard, data)
     network, tokenizer = _network(path, MASKED_FORMAT, content, AutoModelForMaskedLM)

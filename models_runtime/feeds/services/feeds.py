@@ -197,7 +197,7 @@ def check_owner(feed: Feed) -> None:
             enter(owner, feed.project.slug, Can.RELEASE)
     except (Http404, PermissionDenied) as error:
         message = _(
-            "%(name)s, with whose rights this feed works, may not release text of this project any more. "
-            "Pause the feed, and continue it as somebody who may."
+            "%(name)s, with whose rights this feed works, may no longer release text of this project. "
+            "Pause the feed; then somebody who may release text can continue it."
         )
         raise ServiceError(message % {"name": owner.username if owner else ""}, code="owner") from error

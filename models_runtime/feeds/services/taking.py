@@ -165,7 +165,7 @@ class Intake:
         except ProjectArchived:
             raise
         except ServiceError:
-            self._put_aside(row, Reason.REFUSED, _("It is no JSON, JSON Lines or Parquet that can be read."))
+            self._put_aside(row, Reason.REFUSED, _("It is not readable as JSON, JSON Lines or Parquet."))
             return
         if not (stored or refused):
             self._put_aside(row, Reason.EMPTY, "")
@@ -194,7 +194,7 @@ class Intake:
                 if feed == self._feed.pk:
                     continue
                 if feed is not None or state not in (None, ReleaseState.WITHDRAWN):
-                    reason = _("This record came through another feed, or was released, before.")
+                    reason = _("This record was already released, or another feed has taken it.")
                     elsewhere.append({"where": stored[pk], "path": "", "reason": reason})
                     continue
                 made.append(

@@ -49,11 +49,11 @@ class RefinementOut(RefinementItem):
 class NewRefinement(routes.Body):
     """`run` is the name of a run, a merged list or a copy with injected errors. `gold`: the version to learn from.
 
-    Without `gold`: the newest, or for injected errors that of the copy. The other fields are for methods with a
-    language model: without server and model the first ones; `examples` are annotations of other patients in each
-    question; `preset` names a printed prompt of the method single, `xu-2026-a2`; `may_leave`: the notes may be sent to
-    another machine. Of the agent with a language model: `without`, components to switch off; `steps` and `tokens`,
-    limits for a note, 0 for the usual ones.
+    Without `gold`, it is the newest version, or for injected errors that of the copy. The other fields are for methods
+    that ask a language model. Without `server` and `model`, the first ones of the settings are asked. `examples`: how
+    many annotations of other patients each question shows. `preset`: a printed prompt of the method single,
+    `xu-2026-a2`. `may_leave`: whether the notes may be sent to another machine. Only the agent with a language model
+    takes `without`, components to switch off, and `steps` and `tokens`, limits for a note (0: the usual limits).
     """
 
     run: str = Field(max_length=150)
@@ -81,7 +81,7 @@ def list_refinements(request: routes.ApiRequest, access: Access, paging: Query[P
 
 @router.post(PATH, Can.MANAGE, response={202: RefinementItem})
 def start_refinement_now(access: Access, body: NewRefinement) -> Refinement:
-    """Go through the annotations of a run, and keep, change or remove each."""
+    """Start a refiner that keeps, changes or removes each annotation of a run."""
     with routes.named(FIELDS):
         return start_refinement(
             project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name,
@@ -101,7 +101,7 @@ def read_refinement(access: Access, refinement: int) -> RefinementOut:
 
 
 class ScoredBackend(routes.Body):
-    """The key of a backend such as `rules`, or `model:ID`. `notes`: only the first ones of the release."""
+    """`backend`: the key of a backend such as `rules`, or `model:ID`. `notes`: score only the first so many notes."""
 
     backend: str = Field(max_length=200)
     notes: int | None = Field(None, ge=1, le=MAX_ID)

@@ -86,7 +86,7 @@ def start_group(
         message = _("The number of trainings with different seeds must be between 1 and %(most)s, not %(runs)s.")
         raise ServiceError(message % {"most": MOST_RUNS, "runs": runs}, code="runs")
     if random_splits and len(variants) > 1:
-        message = _("The variants of an ablation are scored on the same hold-out. Leave the random hold-outs out.")
+        message = _("The variants of an ablation are scored on the same hold-out. Turn off the random hold-outs.")
         raise ServiceError(message, code="random_splits")
     kind = _kind(given.get("backend", ""))
     seeded = any(setting.key == "seed" for setting in kind.settings)

@@ -36,7 +36,7 @@ export const talk = {
     lost: gettext("The server can't be reached. Your text is still here. Try again."),
     later: gettext("You sent too many requests. Your text is still here. Try again in a moment."),
     "signed-out": gettext("You are signed out. Your text is still here. Sign in again in another tab, then try again."),
-    "other-person": gettext("Another person is signed in in this browser. Sign in as yourself in another tab, then try again."),
+    "other-person": gettext("Another person is signed in on this browser. Sign in as yourself in another tab, then try again."),
   },
   unread: gettext("The comments could not be loaded. They are loaded again when you return to this page."),
 };

@@ -24,7 +24,7 @@ export const STATE_MESSAGES = {
   later: gettext("The server is busy with your other requests. Your work is kept on this page and saved automatically. Leave this page open."),
   "signed-out": gettext("You are signed out. Your work is kept on this page. Sign in again in another tab to save it."),
   "other-person": gettext(
-    "Another person is signed in in this browser. Your work is kept on this page. Sign in as yourself in another tab to save it.",
+    "Another person is signed in on this browser. Your work is kept on this page. Sign in as yourself in another tab to save it.",
   ),
   "no-access": gettext(
     "You can't change this note now: it was unassigned, the project was archived, or you left it. Unsaved work is kept on this page. Ask a manager to give you access again.",

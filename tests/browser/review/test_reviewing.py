@@ -255,7 +255,7 @@ def test_decisions_are_saved_once_and_for_one_person(many, world, live_server):
     page.context.add_cookies([session_cookie(world.rosa, live_server.url)])
     page.evaluate("window.dispatchEvent(new Event('online'))")
     expect(page.locator("#save-state")).to_have_text("Another person is signed in, 1 waiting")
-    expect(page.locator("#notice")).to_contain_text("Another person is signed in in this browser.")
+    expect(page.locator("#notice")).to_contain_text("Another person is signed in on this browser.")
     assert decided(many.note) == 0
     page.context.add_cookies([session_cookie(world.rita, live_server.url)])
     page.evaluate("window.dispatchEvent(new Event('online'))")

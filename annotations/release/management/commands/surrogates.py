@@ -6,7 +6,7 @@ from annotations.core.access import Can
 from annotations.core.commands import ProjectCommand
 from annotations.models import Project, User
 from annotations.release.services.surrogates.makers import checked_maker
-from annotations.release.services.surrogates.making import build
+from annotations.release.services.surrogates.making import fill_index
 
 
 class Command(ProjectCommand):
@@ -23,4 +23,4 @@ class Command(ProjectCommand):
 
     def act_in(self, project: Project, actor: User | None, **options: Any) -> dict[str, Any]:
         maker = checked_maker(project, options["model"], may_leave=options["may_leave"])
-        return build(project=project, set_spec=options["set"], maker=maker)
+        return fill_index(project=project, set_spec=options["set"], maker=maker)

@@ -245,7 +245,7 @@ def _check_records(records: Mapping[str, Any], files: ReleasedFiles, verdict: Ve
         elif files.sha256(name) not in certified:
             wrong.add(name)
     if wrong or not any(files.sha256(name) in certified for name in files.names):
-        message = _("The {files} holds no certified files of records, or others than those.", verdict.place)
+        message = _("The files of records in the {files} are not the certified ones.", verdict.place)
         verdict.failed("records", message, wrong)
     else:
         verdict.passed("records", _("The files of records are the certified ones."))
@@ -261,7 +261,7 @@ def _check_signed(names: Collection[str], files: ReleasedFiles, taken: Collectio
         verdict.failed(
             "files",
             _(
-                "The {files} has no signed list of its files ({list} and {signature}), so that anything but the "
+                "The {files} has no signed list of its files ({list} and {signature}), so anything but the "
                 "certified notes could have been changed. Export the release again.",
                 *(verdict.place, released_files.MANIFEST, released_files.SIGNATURE),
             ),
@@ -290,7 +290,7 @@ def _check_spans(
     found: released_files.FolderContent, hashes: Mapping[str, Any], files: ReleasedFiles, verdict: Verification
 ) -> None:
     if found.format == "text":
-        verdict.not_checked("spans", _("Text files have no spans, so that spans can't be compared."))
+        verdict.not_checked("spans", _("Text files have no spans, so spans can't be compared."))
     elif found.content is None:
         verdict.failed("spans", _("Some notes have no readable spans."))
     elif found.content == hashes.get("content"):
@@ -298,13 +298,10 @@ def _check_spans(
     elif files.codes is not None:
         verdict.not_checked(
             "spans",
-            _(
-                "Labels were written in another way than in the release (see release.json), so that spans can't be "
-                "compared."
-            ),
+            _("Labels differ from those of the release (see release.json), so spans can't be compared."),
         )
     elif "losses.csv" in files.names:
-        message = _("The format could not hold all spans (see losses.csv), so that spans can't be compared.")
+        message = _("The format could not hold all spans (see losses.csv), so spans can't be compared.")
         verdict.not_checked("spans", message)
     else:
         verdict.failed("spans", _("The spans differ from the certified ones."))

@@ -158,11 +158,11 @@ class Policy:
                 known = ", ".join(actions_for(rule.kind))
                 if rule.action is Action.SURROGATE:
                     sentence = gettext_noop(
-                        "The policy can't replace {code} by surrogates, whose kind is {kind}. Choose one of: {actions}."
+                        "The policy can't replace {code} by surrogates: its type is {kind}. Choose one of: {actions}."
                     )
                     return _(sentence, code, rule.kind, known)
                 return _(
-                    "The policy can't {action} {code}, whose kind is {kind}. Choose one of: {actions}.",
+                    "The policy can't {action} {code}, whose identifier type is {kind}. Choose one of: {actions}.",
                     *(rule.action, code, rule.kind, known),
                 )
         return ""

@@ -45,7 +45,7 @@ class Measures:
 MEASURE_NAMES: Final = {
     "entities": gettext_noop("Entities"),
     "mentions": gettext_noop("Mentions"),
-    "preserved": gettext_noop("Mentions that keep their kind and form"),
+    "preserved": gettext_noop("Mentions that keep their type and form"),
     "consistent": gettext_noop("Entities with one surrogate in all notes"),
     "collisions": gettext_noop("Surrogates that two entities share"),
     "originals_left": gettext_noop("Originals left"),

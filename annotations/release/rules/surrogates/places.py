@@ -162,7 +162,7 @@ def _by_zip(country: str, code: str) -> frozenset[str]:
 
 
 def capital(area: Area) -> str:
-    """The first city of an area."""
+    """The capital of an area: the data list it first."""
     return next(iter(area.cities))
 
 

@@ -162,7 +162,7 @@ class _Scan:
             return ZIP, 1
         if not key:
             return "", 1
-        if self.state(at):
+        if self.is_state(at):
             return SHORT, 1
         if raw in ("USA", "US", "UK") and (self.place or self.street):
             return COUNTRY, 1
@@ -190,13 +190,13 @@ class _Scan:
             return False
         if self.street:
             return at > 0 or self.country != "us"
-        return self.place or (at > 0 and self.state(at - 1))
+        return self.place or (at > 0 and self.is_state(at - 1))
 
-    def state(self, at: int) -> bool:
+    def is_state(self, at: int) -> bool:
         """Whether a token is the abbreviation of a state or province.
 
-        In addresses and names it stands before a ZIP code, or apart at an end: "(MI)", ", CA". A word between a comma
-        and a ZIP code is one in the United States even if no list has it: "Ore. 97301".
+        It is one before a ZIP code, or at the end behind a comma or in brackets: ", CA", "(MI)". In the United States,
+        a word between a comma and a ZIP code is one even if no list has it: "Ore. 97301".
         """
         start, end, raw = self.tokens[at]
         coded = at + 1 < len(self.tokens) and bool(re.fullmatch("[0-9]{5}", self.tokens[at + 1][2]))
@@ -269,7 +269,7 @@ class _Scan:
         end = at + 1
         while end < len(self.tokens):
             gap = self.text[self.tokens[end - 1][1] : self.tokens[end][0]]
-            if gap.strip(" -'’\n") or self.tokens[end][2].isdigit() or self.state(end):
+            if gap.strip(" -'’\n") or self.tokens[end][2].isdigit() or self.is_state(end):
                 break
             end += 1
         return end - at

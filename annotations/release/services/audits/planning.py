@@ -205,7 +205,7 @@ def check(choices: Choices) -> None:
         (0.5 <= choices.confidence <= 0.999, _("The confidence must be between 50% and 99.9%.")),
         (0.0001 <= choices.target <= 0.5, _("The target must be between 0.01% and 50%.")),
         (0 <= choices.planted <= 0.5, _("The share of planted leaks must be between 0% and 50%.")),
-        (0 <= choices.leaks <= MOST_LEAKS, _("Choose 0, 1 or 2 leaks after which reading goes on.")),
+        (0 <= choices.leaks <= MOST_LEAKS, _("Choose whether reading stops after more than 0, 1 or 2 leaks.")),
     ):
         if not fits:
             raise ServiceError(message, code="choices")

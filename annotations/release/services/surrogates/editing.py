@@ -82,11 +82,11 @@ def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: index
         return "original"
     among = index.kinds_with(made.kind)
     digests = [index.identity_digest(key, name) for name in names]
-    for owners in index.named(project, digests).values():
+    for owners in index.entities_by_digest(project, digests).values():
         if any(kind in among and scope in ("", row.scope) for kind, scope in owners):
             return "original"
     digest = index.surrogate_digest(key, made.kind, surrogate_key(made))
-    owned = index.taken(project, [digest] if digest else [])
+    owned = index.owners_of(project, [digest] if digest else [])
     if any(kind in among and pk != row.pk for pk, kind in owned.get(digest or "", ())):
         return "taken"
     return ""
@@ -133,7 +133,7 @@ def merge(*, project: Project, versions: Mapping[int, int], actor: User) -> Surr
         lock_index(project)
         rows = _held(project, versions)
         if len({row.kind for row in rows}) > 1:
-            raise ServiceError(_("Only entities of one kind can be merged. Nothing was merged."), code="kinds")
+            raise ServiceError(_("Only entities of the same type can be merged. Nothing was merged."), code="kinds")
         if len({row.scope for row in rows}) > 1:
             raise ServiceError(_("Only entities of one patient can be merged. Nothing was merged."), code="patients")
         if sum(row.locked for row in rows) > 1:
@@ -250,7 +250,7 @@ def _from_before(project: Project, key: Key, row: SurrogateEntity, sealed: index
         raise ServiceError(_("This entity has no earlier surrogate."), code="none")
     made = Surrogate(IdentifierType(row.kind), sealed.before, sealed.before_by or BY_PERSON)
     digest = index.surrogate_digest(key, made.kind, surrogate_key(made))
-    if digest and any(pk != row.pk for pk, _kind in index.taken(project, [digest]).get(digest, ())):
+    if digest and any(pk != row.pk for pk, _kind in index.owners_of(project, [digest]).get(digest, ())):
         message = _("Another entity now has the earlier surrogate. Draw another surrogate, or type one.")
         raise ServiceError(message, code="taken")
     return made

@@ -84,7 +84,7 @@ def keep_only_said(key: Key, entities: Collection[int]) -> set[int]:
 # The number of the lock between workers that change a project's index (annotations.core.services).
 _INDEX: Final = 0x6E02
 Known = Mapping[str, Mapping[tuple[str, str], int]]
-"""Entities of the index by digest, then by kind and scope (selectors.index.named)."""
+"""Entities of the index by digest, then by kind and scope (`entities_by_digest`)."""
 TRIES: Final = 20
 """How often the work starts again because others stored the same entities."""
 
@@ -150,7 +150,7 @@ def _store(plan: Plan) -> set[int]:
     present = set(notes.values_list("pk", flat=True))
     touched = [entity for entity in plan.entities if any(one.note in present for one in entity.unstored)]
     _check_known(plan)
-    known = index.named(plan.project, {digest for entity in touched for digest in entity.keys})
+    known = index.entities_by_digest(plan.project, {digest for entity in touched for digest in entity.keys})
     _check_new(plan, touched, known)
     _insert_new(plan, [entity for entity in touched if entity.stored is None])
     _add_forms(plan, [entity for entity in touched if entity.sealed is not None and entity.forms])
@@ -193,7 +193,7 @@ def _check_new(plan: Plan, touched: Sequence[Entity], known: Known) -> None:
                 raise NotNew
     # Among entities of one kind, the database refuses a surrogate that another one has.
     new = [entity for entity in touched if entity.stored is None and entity.digest and entity.kind in PEOPLE]
-    owned = index.taken(plan.project, {entity.digest for entity in new if entity.digest})
+    owned = index.owners_of(plan.project, {entity.digest for entity in new if entity.digest})
     for entity in new:
         if any(kind in index.kinds_with(entity.kind) for _pk, kind in owned.get(entity.digest or "", ())):
             raise NotNew
@@ -252,8 +252,8 @@ BATCH: Final = 100
 """Notes at a time; a patient with more of them has a batch of their own."""
 
 
-def build(*, project: Project, set_spec: str, maker: Params | None = None) -> dict[str, Any]:
-    """Give all mentions of an annotation set an entity of the index. Return the number of notes, and the measures.
+def fill_index(*, project: Project, set_spec: str, maker: Params | None = None) -> dict[str, Any]:
+    """Add the entities of all mentions to the index of surrogates. Return the number of notes, and their Measures.
 
     The labels are those that the policy `surrogate` replaces by surrogates. Raises ServiceError `set` or `version` for
     unknown annotations, `empty` without notes.

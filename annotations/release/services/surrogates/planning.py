@@ -181,7 +181,7 @@ class Plan:
         unknown = [rest for own in self._parts for part in own if (rest := self._keep(part, stored))]
         for part in unknown:
             part.digests = [self._digest(name) for name in self._names_of(part)]
-        looked_up = index.named(self.project, {digest for part in unknown for digest in part.digests})
+        looked_up = index.entities_by_digest(self.project, {digest for part in unknown for digest in part.digests})
         self._load({pk for found in looked_up.values() for pk in found.values()} - self._loaded.keys())
         for digest, owners in looked_up.items():
             loaded = {whose: self._loaded[pk] for whose, pk in owners.items() if pk in self._loaded}
@@ -332,8 +332,8 @@ class Plan:
         made = [(entity, draft, entity.surrogate) for entity, draft in drafts if entity.surrogate is not None]
         digests = [index.surrogate_digest(self.key, entity.kind, surrogate_key(one)) for entity, _draft, one in made]
         names = [index.named_as(draft.cluster, one) for _entity, draft, one in made]
-        owned = index.taken(self.project, {digest for digest in digests if digest})
-        originals = index.named(self.project, {self._digest(name) for own in names for name in own})
+        owned = index.owners_of(self.project, {digest for digest in digests if digest})
+        originals = index.entities_by_digest(self.project, {self._digest(name) for own in names for name in own})
         refused = set()
         for (entity, draft, surrogate), digest, own in zip(made, digests, names, strict=True):
             among = index.kinds_with(entity.kind)

@@ -1,5 +1,5 @@
+from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +25,20 @@ class Command(ProjectCommand):
     def arguments(self, parser: CommandParser) -> None:
         about = (
             "File of records: .ndjson, .jsonl, .json or .parquet. Or a folder of Parquet files with the column record, "
-            "which is read in several processes; records with free text are left out."
+            "which is read by several processes; records with free text are left out."
         )
         parser.add_argument("source", type=Path, metavar="IN", help=about)
-        about = "New file, with one of the same endings, or a folder. A file's signed manifest is written beside."
+        about = (
+            "New file, with one of the same endings, or a folder. The signed manifest of a file is written next to it."
+        )
         parser.add_argument("out", type=Path, metavar="OUT", help=about)
-        about = "Type of the records that don't say their own."
+        about = "Type of the records that don't state one."
         parser.add_argument("--type", default="", dest="data_type", metavar="TYPE", help=about)
         about = "A run, a backend or a trained model that reads free text; it is run on the notes that are new."
         parser.add_argument("--run", default="", metavar="NAME", help=about)
         about = "Short name of the release policy. Default: mask."
         parser.add_argument("--policy", default="mask", metavar="NAME[:VERSION]", help=about)
-        about = "Let the run decide about free text. Without it, only where the project or the record's schema does."
+        about = "Let the run decide about free text. Without it, the setting of the project or the schema decides."
         parser.add_argument("--unreviewed", action="store_true", help=about)
         about = "Sign the file's release, and write its certificate: as PDF if the name ends in .pdf, else as JSON."
         parser.add_argument("--certificate", type=Path, metavar="FILE", help=about)
@@ -59,8 +61,10 @@ class Command(ProjectCommand):
                 project=project, source=options["source"], target=options["out"], policy=policy,
                 data_type=options["data_type"], actor=actor,
             )  # fmt: skip
-        name = options["run"]
-        reading = partial(_read, project, name, actor) if name else None
+
+        def read(notes: Sequence[int]) -> list[str]:
+            return read_records(project=project, name=options["run"], notes=notes, actor=actor)
+
         report = deidentify_file(
             project=project,
             source=options["source"],
@@ -69,10 +73,6 @@ class Command(ProjectCommand):
             actor=actor,
             data_type=options["data_type"],
             unreviewed=options["unreviewed"],
-            read=reading,
+            read=read if options["run"] else None,
         )
         return asdict(report)
-
-
-def _read(project: Project, name: str, actor: User | None, notes: Any) -> list[str]:
-    return read_records(project=project, name=name, notes=notes, actor=actor)

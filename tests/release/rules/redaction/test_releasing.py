@@ -315,7 +315,7 @@ def test_errors_name_labels_and_choices():
 @pytest.mark.parametrize("kind", ["date", "sex", "family", "ethnicity", "biometric", "other"])
 def test_dates_and_descriptions_have_no_surrogates(kind):
     policy = Policy({"X": LabelRule(Kind(kind), Action.SURROGATE)})
-    with pytest.raises(PolicyError, match=rf"can't replace X by surrogates, whose kind is {kind}.*keep, mask, remove"):
+    with pytest.raises(PolicyError, match=rf"can't replace X by surrogates: its type is {kind}.*keep, mask, remove"):
         policy.require([])
 
 
