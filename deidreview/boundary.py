@@ -91,8 +91,8 @@ def check_head(request: HttpRequest) -> None:
         # The cookie is ignored: if it were refused, this browser could never send a valid request again.
         if unkeepable(request.COOKIES.get(name, "")):
             del request.COOKIES[name]
-    headers = (value for name, value in request.META.items() if name.startswith("HTTP_") and name != "HTTP_COOKIE")
-    if unkeepable(request.path_info) or any(map(unkeepable, headers)):
+    headers = [value for name, value in request.META.items() if name.startswith("HTTP_") and name != "HTTP_COOKIE"]
+    if unkeepable("\n".join([request.path_info, *headers])):
         raise MalformedRequest(_("The address or a header contains a character that can't be stored."))
     _check_texts(texts for field in request.GET.lists() for texts in _texts(field))
 

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache
 from threading import Lock
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
@@ -22,11 +22,11 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render, resolve_url
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.formats import number_format
-from django.utils.functional import SimpleLazyObject, cached_property
+from django.utils.functional import cached_property
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.module_loading import import_string
 from django.utils.translation import ngettext
@@ -139,12 +139,9 @@ class Authentication(AuthenticationMiddleware):
 
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
-        request.user = SimpleLazyObject(partial(_person_of, request))  # type: ignore[assignment]  # as Django does
-
-
-def _person_of(request: HttpRequest) -> Any:
-    # SimpleLazyObject calls this once. Django's own function keeps what it finds under the same name.
-    return vars(request).setdefault("_cached_user", _entering(request) or get_user(request))
+        # Every request asks for the person (RequestLimits, idle_logoff), so a lazy object would only cost time.
+        # Django's own function keeps what it finds under the same name.
+        request.user = vars(request)["_cached_user"] = _entering(request) or get_user(request)
 
 
 def _entering(request: HttpRequest) -> User | None:
@@ -159,8 +156,14 @@ def _entering(request: HttpRequest) -> User | None:
     person = entering(int(session[SESSION_KEY]), request.path_info)
     if person is None or not person.is_active:
         return None
-    same = constant_time_compare(session.get(HASH_SESSION_KEY, ""), person.get_session_auth_hash())
+    same = constant_time_compare(session.get(HASH_SESSION_KEY, ""), _session_hash(person.password, settings.SECRET_KEY))
     return person if same else None
+
+
+@lru_cache(maxsize=512)
+def _session_hash(password: str, _secret_key: str) -> str:
+    """What sessions of this password hold, which takes longer to compute than to read."""
+    return User(password=password).get_session_auth_hash()
 
 
 @cache
@@ -356,8 +359,18 @@ def saves_work(request: HttpRequest) -> bool:
 Handler: Any = BaseHandler
 
 
+@lru_cache(maxsize=1024)
+def _match(path: str, urlconf: str) -> ResolverMatch:
+    return resolve(path, urlconf)
+
+
 class ShortWay(Handler):  # type: ignore[misc]  # its class has no types
     """A handler with the middleware of the settings that is needed to save work."""
+
+    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
+        """Find the view. A person saves many spans at one address."""
+        request.resolver_match = _match(request.path_info, settings.ROOT_URLCONF)
+        return request.resolver_match
 
     def load_middleware(self, is_async: bool = False) -> None:
         views, errors = list[Any](), list[Any]()

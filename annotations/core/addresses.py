@@ -33,11 +33,15 @@ def address(purpose: str, *args: object) -> str:
 
 def path_to(page: str, *args: object) -> str:
     """Return the path of a page by its URL name, as `reverse` does. Paths that differ in numbers share the work."""
-    numbers = [(_NUMBER + at, arg) for at, arg in enumerate(args) if type(arg) is int and arg >= 0]
-    path = _reversed(page, *[_NUMBER + at if type(arg) is int and arg >= 0 else arg for at, arg in enumerate(args)])
-    for stands_for, number in numbers:
-        path = path.replace(str(stands_for), str(number))
-    return path
+    numbers: list[int] = []
+    shape: list[object] = []
+    for arg in args:
+        if type(arg) is int and arg >= 0:
+            numbers.append(arg)
+            shape.append(int)
+        else:
+            shape.append(arg)
+    return _reversed(page, *shape).format(*numbers)
 
 
 # Numbers that no address contains.
@@ -46,7 +50,11 @@ _NUMBER = 987_604_512_300_000_000
 
 @lru_cache(maxsize=2048)
 def _reversed(page: str, *args: object) -> str:
-    return reverse(page, args=args)
+    """The path with {} in place of each number, which `int` stands for. No other brace can be in a path."""
+    path = reverse(page, args=[_NUMBER + at if arg is int else arg for at, arg in enumerate(args)])
+    for at in range(len(args)):
+        path = path.replace(str(_NUMBER + at), "{}")
+    return path
 
 
 def around_note(purpose: str, slug: str) -> tuple[str, str] | None:

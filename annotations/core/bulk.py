@@ -146,7 +146,12 @@ def _getter(field: "models.Field[Any, Any]") -> Callable[[models.Model], Any]:
     # A foreign key needs no conversion where its target needs none.
     if isinstance(getattr(field, "target_field", field), PLAIN):
         return lambda each: each.__dict__[name]
-    return lambda each: field.get_db_prep_save(each.__dict__[name], connection)
+
+    def read(each: models.Model) -> Any:
+        value = each.__dict__[name]
+        return None if value is None else field.get_db_prep_save(value, connection)
+
+    return read
 
 
 def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections, models
 
 from annotations.models import Assignment, AssignmentState, Document, DocumentSource, Membership, Project, User
+from annotations.models.prepared import object_of
 
 _ADDRESS: Final = re.compile(r"(?:/api/v\d+)?/projects/(?P<slug>[-\w]+)/(?:notes/(?P<note>\d{1,18})(?:/|$))?")
 _HELD: Final = (AssignmentState.OPEN, AssignmentState.DONE)
@@ -63,7 +64,7 @@ class _Columns(Generic[_Row]):
         for at, converters, column in self._converted:
             for convert in converters if own[at] is not None else ():
                 own[at] = convert(own[at], column, connection)
-        return self._model.from_db(DEFAULT_DB_ALIAS, self._names, own)
+        return object_of(self._model, self._names, own)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models import sql
+from django.db.models.base import ModelState
 
 Model = TypeVar("Model", bound=models.Model)
 # Placeholders for the values while the SQL is written: unlikely in any query, and small enough for every column.
@@ -27,8 +28,14 @@ def columns_of(model: type[models.Model], *, without: Sequence[str] = ()) -> lis
 
 
 def object_of(model: type[Model], columns: Sequence[str], row: Sequence[Any]) -> Model:
-    """Make an object from a row of `columns_of`. Columns that were left out are loaded on access."""
-    return model.from_db(DEFAULT_DB_ALIAS, columns, row)
+    """Make an object from a row of `columns_of`. Columns that were left out are loaded on access.
+
+    As Django's `from_db` does for a model without handlers of its signals, which sets each value by its descriptor.
+    """
+    made = model.__new__(model)
+    made.__dict__.update(zip(columns, row, strict=True), _state=ModelState())
+    made._state.adding, made._state.db = False, DEFAULT_DB_ALIAS
+    return made
 
 
 class _Statement:

@@ -170,6 +170,10 @@ class Membership(Table):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_membership_per_person")]
 
+    def get_role_display(self) -> str:  # type: ignore[no-redef]  # the stubs have Django's own method
+        """As Django's own method, which walks through all choices on every page."""
+        return str(Role(self.role).label)
+
 
 class LabelSet(Table):
     """The labels of one project, copied from a shipped label set and edited afterwards."""

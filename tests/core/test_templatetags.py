@@ -8,18 +8,24 @@ from pathlib import Path
 import pytest
 from django.template import Context, Template
 from django.test import RequestFactory
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
+from django.utils.html import json_script
+from django.utils.safestring import SafeString
 
 from annotations.agreement.rules.bootstrap import FEW
 from annotations.agreement.rules.coefficients import NO_UNITS, NOTHING_MARKED, only_one_value
 from annotations.agreement.templatetags.coefficients import around, coefficient, percent, plain
+from annotations.core.addresses import path_to
 from annotations.core.templatetags import plots
 from annotations.core.templatetags.clusters import Cluster, clustered_bars
 from annotations.core.templatetags.moments import calendar_day, day, day_text, moment, moment_text
 from annotations.core.templatetags.plots import Point, trend_plot
 from annotations.core.templatetags.reasons import reason
+from annotations.core.templatetags.static import script_data
 from annotations.core.templatetags.terms import glossary
 from annotations.installation import CODE
+from annotations.models import Role
 from tests.languages import bracket_marked_texts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +41,26 @@ def test_points_in_time(at, text, title):
         assert moment(at) == moment(known) == f'<time datetime="{local}" title="{title}">{text}</time>'
         assert day(known) == f'<time datetime="{local}" title="{title}">{text.partition(",")[0]}</time>'
         assert (moment_text(known), day_text(known)) == (text, text.partition(",")[0])
+
+
+def test_the_data_of_a_page_are_as_django_writes_them_and_end_no_element():
+    data = {
+        "text": '</script><!-- & \u2028 ñ 🏥 "\\',
+        "list": [1, 2.5, None, True, ("a", SafeString("<b>"))],
+        "role": Role.VIEWER,
+    }
+    written, plain = script_data(data, "a"), json_script(data, "a")
+    start = '<script id="a" type="application/json">'
+    assert [each.removeprefix(start).count("<") for each in (written, plain)] == [1, 1]
+    read = [json.loads(each.removeprefix(start).removesuffix("</script>")) for each in (written, plain)]
+    assert read[0] == read[1] and "&" not in written
+
+
+def test_paths_are_those_of_reverse():
+    assert path_to("annotate", "a-b", 7) == reverse("annotate", args=["a-b", 7]) == path_to("annotate", "a-b", "7")
+    assert path_to("review", "x", 0, 12) == reverse("review", args=["x", 0, 12]) and path_to("projects") == "/"
+    with pytest.raises(NoReverseMatch):
+        path_to("annotate", "a-b", -1)
 
 
 def test_no_time_is_empty():

@@ -207,12 +207,8 @@ _LATEST = PreparedRead(
 
 def _submitted(user: int, project: int, since: datetime) -> "QuerySet[models.AnnotationSet, tuple[int]]":
     kind = models.AuthorKind.ANNOTATOR
-    mine = models.Author.objects.filter(user_id=user, project_id=project, kind=kind).order_by().values("pk")
-    return (
-        models.AnnotationSet.objects.filter(author_id__in=mine, submitted_at__gte=since)
-        .order_by()
-        .values_list("pk")[:MOST_TODAY]
-    )
+    mine = models.AnnotationSet.objects.filter(author__user_id=user, author__project_id=project, author__kind=kind)
+    return mine.filter(submitted_at__gte=since).order_by().values_list("pk")[:MOST_TODAY]
 
 
 _TODAY = PreparedRead(_submitted, int, int, datetime)

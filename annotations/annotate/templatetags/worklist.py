@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from django import template
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -33,20 +34,12 @@ def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString
     """The notes as links to their annotate pages, each with its state."""
     done = fill('{}<span class="sr-only">{}</span>', icon("check"), _("done:"))
     flag = fill('<span class="flagged">{}<span class="sr-only">{}</span></span>', icon("flag"), _("flagged"))
-    before, after = path_to("annotate", slug, 0).rsplit("/0/", 1)
+    before, after = map(escape, path_to("annotate", slug, 0).rsplit("/0/", 1))
     return SafeString(
         "\n".join(
-            fill(
-                '<li><a href="{}/{}/{}"{} class="is-{}">{}{}{}</a></li>',
-                before,
-                str(item.id),
-                after,
-                HERE if item.id == current else EMPTY,
-                item.state or "other",
-                done if item.state == "done" else DOT,
-                middle(item.name),
-                flag if item.flagged else EMPTY,
-            )
+            f'<li><a href="{before}/{item.id}/{after}"{HERE if item.id == current else EMPTY} '
+            f'class="is-{item.state or "other"}">{done if item.state == "done" else DOT}{middle(item.name)}'
+            f"{flag if item.flagged else EMPTY}</a></li>"
             for item in notes
         )
     )

@@ -125,7 +125,10 @@ def _work(slug: str, work: WorkList, pace: str) -> dict[str, Any]:
         "total": work.total,
         "more": work.more,
         "pace": pace,
-        "notes": [item._asdict() | {"url": f"{before}/{item.id}/{after}"} for item in work.notes],
+        "notes": [
+            {"id": pk, "name": name, "state": state, "flagged": flagged, "url": f"{before}/{pk}/{after}"}
+            for pk, name, state, flagged in work.notes
+        ],
         "previous": _note_address(slug, work.previous),
         "next": _note_address(slug, work.next),
         "next_open": _note_address(slug, work.next_open),

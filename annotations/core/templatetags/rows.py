@@ -18,7 +18,7 @@ NOTHING = SafeString('<span class="mute">–</span>')
 
 EMPTY = SafeString("")
 # Few texts have a character that needs escaping, and a search is faster than five replacements.
-_MARKUP = re.compile("[&<>\"']")
+MARKUP = re.compile("[&<>\"']")
 
 
 def fill(markup: str, *values: str) -> SafeString:
@@ -26,7 +26,7 @@ def fill(markup: str, *values: str) -> SafeString:
     return SafeString(
         markup.format(
             *[
-                value if isinstance(value, SafeString) or not _MARKUP.search(str(value)) else escape(value)
+                value if isinstance(value, SafeString) or not MARKUP.search(str(value)) else escape(value)
                 for value in values
             ]
         )
@@ -63,9 +63,9 @@ IN_PARTS = (
 def middle(name: str) -> SafeString:
     """The name in two parts, of which the first may be cut; in full as its title and for screen readers."""
     name = str(name)
-    if len(name) <= LONG:
-        return fill(SHORT, name, name)
-    return fill(IN_PARTS, name, name, name[:-END], name[-END:])
+    parts = (name, name) if len(name) <= LONG else (name, name, name[:-END], name[-END:])
+    markup = SHORT if len(name) <= LONG else IN_PARTS
+    return fill(markup, *parts) if MARKUP.search(name) else SafeString(markup.format(*parts))
 
 
 @register.filter

@@ -1,6 +1,7 @@
 """Tags of the pages of projects: links to the guide, rows of the audit log, and the sign-in page."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -38,8 +39,14 @@ def help_url(context: dict[str, Any]) -> str:
         return reverse("help")
     here = match.url_name or ""
     _groups, entry = navigation_of(access, here, context["request"])
-    pages = PAGES[Role(access.membership.role)]
-    for section in (here, entry.group if entry else ""):
+    return _help_url(Role(access.membership.role), here, str(entry.group if entry else ""))
+
+
+@lru_cache(maxsize=1024)
+def _help_url(role: Role, *sections: str) -> str:
+    """The address of the first of these sections that a page for the role has, otherwise of the role's page."""
+    pages = PAGES[role]
+    for section in sections:
         for page in pages:
             if section in sections_of(page):
                 return f"{reverse('help_page', args=[page])}#{section}"
