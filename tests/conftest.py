@@ -225,13 +225,12 @@ def django_db_keepdb(pytestconfig: pytest.Config) -> bool:
 @pytest.fixture(scope="session")
 def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> None:
     """Make the database, or copy it from another part, and let tests with real transactions empty its tables."""
-    from tests import emptying
-    from tests.migrated import migrated
+    from tests import databases
 
     shared = request.config.getoption("--shared")
-    with django_db_blocker.unblock(), migrated(shared) if shared else nullcontext():
+    with django_db_blocker.unblock(), databases.migrated(shared) if shared else nullcontext():
         request.getfixturevalue("django_db_setup")
-        emptying.use()
+        databases.use()
 
 
 @pytest.fixture

@@ -23,8 +23,7 @@ STEP: Final = 0.05
 def crowding() -> float:
     """Return the tasks per core, at least 1: those running now, or the last minute's mean if that is more."""
     mean, _, _, running, *_ = Path("/proc/loadavg").read_text().split()
-    wanting = max(float(mean), float(running.partition("/")[0]))
-    return max(1.0, wanting / (os.cpu_count() or 1))
+    return max(1.0, max(float(mean), float(running.partition("/")[0])) / (os.cpu_count() or 1))
 
 
 class Patience:

@@ -150,8 +150,7 @@ def found(world, **filters):
 
 
 def test_a_sentence_with_two_disagreements_is_one_row(table):
-    text = "Torino, 60 anni. Visto a Roma oggi."
-    note = make.make_note(table.project, text, "two")
+    note = make.make_note(table.project, "Torino, 60 anni. Visto a Roma oggi.", "two")
     make.make_set(note, table.people[0], [(0, 6, "CITY"), (8, 10, "AGE"), (25, 29, "CITY")], submitted=True)
     make.make_set(note, table.people[1], [], submitted=True)
     own = [each for each in found(table) if each.note == note]

@@ -62,8 +62,7 @@ def test_a_page_of_notes_reads_only_its_part_of_the_stored_figures(world, rev, m
     expected = [row["name"] for row in answered("agreement", "covid", "--per", "note")["per_note"]]
 
     def shown(page):
-        rows = rev.get(url, {"page": page}).context["note_rows"]
-        return [row["name"] for row in rows]
+        return [row["name"] for row in rev.get(url, {"page": page}).context["note_rows"]]
 
     assert [name for page in (1, 2, 3) for name in shown(page)] == expected
     assert len(expected) == 7

@@ -49,8 +49,7 @@ def test_a_span_from_its_first_save_to_the_submitted_note(program):
     read = program.get(program.own)
     assert read.headers["ETag"] == changed.headers["ETag"] and read.json()["items"] == [changed.json()["span"]]
     assert program.delete(one, if_match=first).status_code == 412
-    submitted = program.post(f"{program.own}/submit", if_match=read.headers["ETag"])
-    assert submitted.json()["state"] == "submitted"
+    assert program.post(f"{program.own}/submit", if_match=read.headers["ETag"]).json()["state"] == "submitted"
     assert program.post(f"{program.own}/spans", NAME).status_code == 409
     reopened = program.post(f"{program.own}/reopen")
     assert program.delete(one, if_match=reopened.headers["ETag"]).json()["state"] == "draft"

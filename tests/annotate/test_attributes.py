@@ -32,8 +32,7 @@ def now() -> list[tuple[str, object]]:
 
 
 def test_attributes_are_set_one_by_one(world: SimpleNamespace, city: dict[str, Any]) -> None:
-    answer = put(world, city, "Status", "past")
-    assert answer.span == city | {"attributes": {"Status": "past"}}
+    assert put(world, city, "Status", "past").span == city | {"attributes": {"Status": "past"}}
     assert put(world, city, "Family", True).span == city | {"attributes": {"Family": True, "Status": "past"}}
     assert now() == [("CITY", {"Family": True, "Status": "past"})]
     assert put(world, city, "Status", "current").span == city | {"attributes": {"Family": True, "Status": "current"}}

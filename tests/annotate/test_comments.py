@@ -9,18 +9,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotations import models
 from annotations.core.access import enter
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Comment,
-    Event,
-    Flag,
-    Span,
-    User,
-)
 from annotations.notes.selectors.comments import CommentThread, threads
 from annotations.notes.services import talk as service
 from annotations.ops.services.erasing import erase_patient
@@ -31,22 +21,22 @@ from tests.worlds.checks import check_page
 from tests.worlds.pages import signed_in
 
 
-def say(world: SimpleNamespace, user: User, act: str = "add", **data: Any) -> Any:
+def say(world: SimpleNamespace, user: models.User, act: str = "add", **data: Any) -> Any:
     path = reverse("comments", args=[world.project.slug, world.note.pk])
     return post(signed_in(user), path, {"act": act, "change_id": str(uuid.uuid4())} | data)
 
 
-def talk(world: SimpleNamespace, user: User) -> list[dict[str, Any]]:
+def talk(world: SimpleNamespace, user: models.User) -> list[dict[str, Any]]:
     answer = signed_in(user).get(reverse("talk", args=[world.project.slug, world.note.pk]))
     assert answer.status_code == 200
     return list(answer.json()["threads"])
 
 
-def texts(world: SimpleNamespace, user: User) -> list[str]:
+def texts(world: SimpleNamespace, user: models.User) -> list[str]:
     return [thread["text"] for thread in talk(world, user)]
 
 
-def all_threads(world: SimpleNamespace, user: User) -> list[CommentThread]:
+def all_threads(world: SimpleNamespace, user: models.User) -> list[CommentThread]:
     """What the note's page shows: everything that the person may see."""
     return threads(enter(user, "covid"), world.note)
 
@@ -61,7 +51,7 @@ def test_annotators_stay_blind_to_each_other(world: SimpleNamespace) -> None:
         # Their own annotate page shows only comments on their own annotations.
         assert texts(world, person) == []
     assert [thread["annotation_set"] for thread in talk(world, world.ann)] == [""]
-    pk = Comment.objects.get(author=world.ann).pk
+    pk = models.Comment.objects.get(author=world.ann).pk
     for act in ("edit", "delete"):
         assert say(world, world.rev, act, comment=pk, text="x").status_code == 403
     for act in ("edit", "delete", "resolve", "answer"):
@@ -73,21 +63,21 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
     path = reverse("comments", args=[world.project.slug, world.note.pk])
     # From the note's page, which shows no annotator's set.
     assert signed_in(world.rev).post(path, {"act": "add", "text": "Look at line 1.", "set": ""}).status_code == 302
-    assert Comment.objects.get().annotator_id is None
+    assert models.Comment.objects.get().annotator_id is None
     assert texts(world, world.ann) == []
     author = make.make_author(world.project, kind="adjudicated", name="adjudicated")
     outcome = make.make_set(world.note, author)
     assert texts(world, world.ann) == []
-    AnnotationSet.objects.filter(pk=outcome.pk).update(state=AnnotationSetState.SUBMITTED)
+    models.AnnotationSet.objects.filter(pk=outcome.pk).update(state=models.AnnotationSetState.SUBMITTED)
     # Others may have submitted, and been adjudicated, before this annotator has.
     own = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
     assert texts(world, world.ann) == []
-    AnnotationSet.objects.filter(pk=own.pk).update(state=AnnotationSetState.SUBMITTED)
+    models.AnnotationSet.objects.filter(pk=own.pk).update(state=models.AnnotationSetState.SUBMITTED)
     assert texts(world, world.ann) == ["Look at line 1."]
     # They have seen the outcome: if they submit again, the set is not blind.
     for act in ("reopen", "submit"):
         ann.post(reverse(act, args=[world.project.slug, world.note.pk]))
-    assert not AnnotationSet.objects.get(pk=own.pk).blind
+    assert not models.AnnotationSet.objects.get(pk=own.pk).blind
     world.project.show_outcome = False
     world.project.save()
     assert texts(world, world.ann) == []
@@ -122,11 +112,11 @@ def test_on_a_span_that_is_deleted_and_comes_back(world: SimpleNamespace) -> Non
     do(world, step("undo"))
     assert shown() == (span["id"], bounds, False)
     # It goes with its span when that is resized.
-    Span.objects.filter(pk=span["id"]).update(start=span["start"] + 1)
+    models.Span.objects.filter(pk=span["id"]).update(start=span["start"] + 1)
     assert shown() == (span["id"], (span["start"] + 1, span["end"]), False)
     other = make.make_set(world.note, world.ben, [(0, 11, "PATIENT")]).spans.get()
     assert say(world, world.ann, span=other.pk, start=0, end=5, text="x").status_code == 200
-    assert Comment.objects.get(text="x").span_id is None, "a span of another set"
+    assert models.Comment.objects.get(text="x").span_id is None, "a span of another set"
     assert say(world, world.ann, span=other.pk, text="x").status_code == 409
 
 
@@ -139,26 +129,24 @@ def test_threads_stand_in_the_order_of_the_text(world: SimpleNamespace) -> None:
 def test_an_answer_brings_the_one_thread_that_was_changed(world: SimpleNamespace) -> None:
     for text in ("One", "Two"):
         say(world, world.ann, text=text)
-    one, two = Comment.objects.order_by("pk")
+    one, two = models.Comment.objects.order_by("pk")
     said = say(world, world.ann, "answer", comment=one.pk, text="Yes").json()
     assert (said["root"], said["thread"]["text"], len(said["thread"]["answers"])) == (one.pk, "One", 1)
     assert "Two" not in json.dumps(said)
-    answer = Comment.objects.latest("pk").pk
+    answer = models.Comment.objects.latest("pk").pk
     assert say(world, world.ann, "resolve", comment=answer).status_code == 400
     for _ in range(2):
         assert say(world, world.ann, "resolve", comment=one.pk).json()["thread"]["resolved"] == "ann"
         changed = say(world, world.ann, "edit", comment=two.pk, text="Too").json()["thread"]
         assert (changed["text"], changed["edited"]) == ("Too", True)
     for verb in ("comment.resolved", "comment.changed"):
-        assert Event.objects.filter(verb=verb).count() == 1
+        assert models.Event.objects.filter(verb=verb).count() == 1
     assert say(world, world.ann, "open", comment=one.pk).json()["thread"]["resolved"] == ""
     gone = say(world, world.ann, "delete", comment=two.pk).json()
     assert (gone["root"], gone["thread"]) == (two.pk, None)
 
 
-def test_a_person_s_comments_on_a_note_and_a_thread_s_answers_have_a_limit(
-    world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_comments_of_a_person_and_answers_have_limits(world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "MOST_OF_A_PERSON", 3)
     monkeypatch.setattr(service, "MOST_ANSWERS", 1)
     last = {"change_id": str(uuid.uuid4()), "text": "Three"}
@@ -168,37 +156,37 @@ def test_a_person_s_comments_on_a_note_and_a_thread_s_answers_have_a_limit(
     assert say(world, world.ben, **last).status_code == 409
     refused = say(world, world.ann, text="Four")
     assert (refused.status_code, refused.json()["error"]) == (422, "many")
-    root = Comment.objects.order_by("pk")[0].pk
+    root = models.Comment.objects.order_by("pk")[0].pk
     assert [say(world, world.rev, "answer", comment=root, text=text).status_code for text in "ab"] == [200, 422]
-    assert Comment.objects.count() == Event.objects.filter(verb="comment.added").count() == 4
+    assert models.Comment.objects.count() == models.Event.objects.filter(verb="comment.added").count() == 4
 
 
 def test_deleting_keeps_a_thread_that_was_answered(world: SimpleNamespace) -> None:
     say(world, world.ann, text="Rossi is the doctor")
-    root = Comment.objects.get().pk
+    root = models.Comment.objects.get().pk
     say(world, world.rev, "answer", comment=root, text="No.")
-    answer = Comment.objects.exclude(pk=root).get().pk
+    answer = models.Comment.objects.exclude(pk=root).get().pk
     assert say(world, world.ann, "delete", comment=root).status_code == 200
     (thread,) = talk(world, world.ann)
     assert (thread["text"], thread["deleted"], len(thread["answers"])) == ("", True, 1)
-    assert not Comment.objects.filter(text__contains="Rossi").exists()
+    assert not models.Comment.objects.filter(text__contains="Rossi").exists()
     assert say(world, world.ann, "edit", comment=root, text="x").status_code == 409
     # Deleting the last answer deletes the empty thread too.
     assert say(world, world.rev, "delete", comment=answer).status_code == 200
-    assert Comment.objects.count() == 0
+    assert models.Comment.objects.count() == 0
     assert say(world, world.rev, "delete", comment=answer).status_code == 404
 
 
 def test_events_hold_no_text(world: SimpleNamespace) -> None:
     say(world, world.ann, text="Secretword", start=0, end=5)
-    pk = Comment.objects.get().pk
+    pk = models.Comment.objects.get().pk
     say(world, world.rev, "answer", comment=pk, text="Secretword too")
     say(world, world.ann, "edit", comment=pk, text="Secretword three")
     for act in ("resolve", "delete"):
         say(world, world.ann, act, comment=pk)
-    verbs = list(Event.objects.values_list("verb", flat=True))
+    verbs = list(models.Event.objects.values_list("verb", flat=True))
     assert verbs == [f"comment.{verb}" for verb in ("added", "added", "changed", "resolved", "deleted")]
-    assert "ecretword" not in json.dumps(list(Event.objects.values_list("data", flat=True)))
+    assert "ecretword" not in json.dumps(list(models.Event.objects.values_list("data", flat=True)))
 
 
 def test_reviewers_see_and_answer_on_the_notes_page(world: SimpleNamespace) -> None:
@@ -208,7 +196,7 @@ def test_reviewers_see_and_answer_on_the_notes_page(world: SimpleNamespace) -> N
     html = check_page(signed_in(world.rev).get(f"{page}?set={annotation_set.pk}"))
     assert "Or his &lt;b&gt;father&lt;/b&gt;?" in html
     assert '<a href="#L1">line 1</a> <q dir="auto">Mario Rossi</q>' in html
-    form = {"act": "answer", "comment": Comment.objects.get().pk, "text": "His own.", "set": annotation_set.pk}
+    form = {"act": "answer", "comment": models.Comment.objects.get().pk, "text": "His own.", "set": annotation_set.pk}
     answer = signed_in(world.rev).post(reverse("comments", args=["covid", world.note.pk]), form, follow=True)
     assert answer.redirect_chain == [(f"{page}?set={annotation_set.pk}#comments", 302)]
     assert "His own." in check_page(answer)
@@ -234,7 +222,7 @@ def test_what_is_refused(world: SimpleNamespace) -> None:
         assert "xxx" not in answer.json()["message"]
     # Another person signed in in the same browser since the page was opened.
     assert say(world, world.ann, text="x", person=world.ben.pk).status_code == 409
-    assert not Comment.objects.exists()
+    assert not models.Comment.objects.exists()
     path = reverse("comments", args=["covid", world.note.pk])
     answer = signed_in(world.rev).post(path, {"act": "add", "text": " "}, follow=True)
     assert "Not saved." in check_page(answer)
@@ -243,25 +231,25 @@ def test_what_is_refused(world: SimpleNamespace) -> None:
 def test_comments_go_with_an_erased_note(world: SimpleNamespace) -> None:
     type(world.note).objects.filter(pk=world.note.pk).update(patient_id="P1")
     say(world, world.ann, text="x")
-    say(world, world.rev, "answer", comment=Comment.objects.get().pk, text="y")
+    say(world, world.rev, "answer", comment=models.Comment.objects.get().pk, text="y")
     erase_patient(project=world.project, patient_id="P1", actor=world.mia)
-    assert Comment.objects.count() == 0
+    assert models.Comment.objects.count() == 0
 
 
 # ── Flags: raised with a reason, shown in lists, cleared by their author or a reviewer ──
 
 
-def flag(world: SimpleNamespace, user: User, act: str = "raise", **data: Any) -> Any:
+def flag(world: SimpleNamespace, user: models.User, act: str = "raise", **data: Any) -> Any:
     path = reverse("flag", args=["covid", world.note.pk])
     return post(signed_in(user), path, {"act": act, "reason": "text"} | data)
 
 
-def seen(world: SimpleNamespace, user: User) -> list[tuple[str, str, bool]]:
+def seen(world: SimpleNamespace, user: models.User) -> list[tuple[str, str, bool]]:
     answer = signed_in(user).get(reverse("talk", args=["covid", world.note.pk]))
     return [(item["by"], item["reason"], item["own"]) for item in answer.json()["flags"]]
 
 
-def listed(world: SimpleNamespace, user: User, state: str = "") -> str:
+def listed(world: SimpleNamespace, user: models.User, state: str = "") -> str:
     return signed_in(user).get(reverse("notes", args=["covid"]) + state).content.decode()
 
 
@@ -278,27 +266,27 @@ def test_one_open_flag_for_each_person(world: SimpleNamespace) -> None:
     for _ in range(2):
         flag(world, world.ann)
     flag(world, world.ann, reason="language")
-    assert Flag.objects.get().reason == "language"
-    assert Event.objects.filter(verb="note.flagged").count() == 2
-    flag(world, world.ann, "clear", flag=Flag.objects.get().pk)
+    assert models.Flag.objects.get().reason == "language"
+    assert models.Event.objects.filter(verb="note.flagged").count() == 2
+    flag(world, world.ann, "clear", flag=models.Flag.objects.get().pk)
     flag(world, world.ann)
-    assert Flag.objects.count() == 2
+    assert models.Flag.objects.count() == 2
     assert seen(world, world.ann) == [("ann", "text", True)]
 
 
 def test_clearing(world: SimpleNamespace) -> None:
     flag(world, world.ann, text="Secretword <b>")
-    pk = Flag.objects.get().pk
+    pk = models.Flag.objects.get().pk
     assert flag(world, world.ben, "clear", flag=pk).status_code == 404
     assert flag(world, world.vic, "clear", flag=pk).status_code == 403
     for _ in range(2):
         assert flag(world, world.rev, "clear", flag=pk).status_code == 200
-    row = Flag.objects.get()
+    row = models.Flag.objects.get()
     assert row.cleared_by == world.rev and row.cleared_at is not None
     assert seen(world, world.ann) == []
-    assert Event.objects.filter(verb="note.unflagged").count() == 1
+    assert models.Event.objects.filter(verb="note.unflagged").count() == 1
     assert flag(world, world.rev, "clear", flag=10**12).status_code == 404
-    assert "ecretword" not in json.dumps(list(Event.objects.values_list("data", flat=True)))
+    assert "ecretword" not in json.dumps(list(models.Event.objects.values_list("data", flat=True)))
 
 
 def test_refused(world: SimpleNamespace) -> None:
@@ -308,7 +296,7 @@ def test_refused(world: SimpleNamespace) -> None:
     ):  # fmt: skip
         answer = flag(world, world.ann, **data)
         assert (answer.status_code, answer.json()["error"]) == (400, error), data
-    assert not Flag.objects.exists()
+    assert not models.Flag.objects.exists()
 
 
 def test_without_script(world: SimpleNamespace) -> None:
@@ -318,7 +306,7 @@ def test_without_script(world: SimpleNamespace) -> None:
     assert answer.redirect_chain == [(reverse("annotate", args=["covid", world.note.pk]) + "#flags", 302)]
     assert "describe the problem" in answer.content.decode()
     signed_in(world.rev).post(path, {"act": "raise", "reason": "other", "text": "Look"})
-    assert Flag.objects.get().text == "Look"
+    assert models.Flag.objects.get().text == "Look"
 
 
 def test_the_lists_of_notes(world: SimpleNamespace) -> None:
@@ -338,6 +326,6 @@ def test_the_lists_of_notes(world: SimpleNamespace) -> None:
     # The note's page keeps the filter for the next note.
     page = reverse("note", args=["covid", world.note.pk])
     assert signed_in(world.rev).get(f"{page}?state=flagged").status_code == 200
-    Assignment.objects.filter(user=world.ann).update(state=AssignmentState.RELEASED)
+    models.Assignment.objects.filter(user=world.ann).update(state=models.AssignmentState.RELEASED)
     assert "caso-001" not in listed(world, world.ann, "?state=flagged")
     assert "caso-001" in listed(world, world.rev, "?state=flagged")

@@ -130,8 +130,7 @@ def test_undo_follows_a_merged_label(world: SimpleNamespace) -> None:
     span = made(world, "Torino", "CITY")
     do(world, alter("relabel", span, label=world.labels["AGE"]))
     merge(world, "CITY", "HOSPITAL")
-    answer = do(world, step("undo"))
-    assert answer.span == span | {"label": world.labels["HOSPITAL"]}
+    assert do(world, step("undo")).span == span | {"label": world.labels["HOSPITAL"]}
     do(world, step("undo"))
     assert spans_of(world.note) == []
     assert do(world, step("redo")).span == span | {"label": world.labels["HOSPITAL"]}

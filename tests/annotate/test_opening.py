@@ -208,8 +208,7 @@ def test_strings_are_those_of_the_same_person_in_other_notes(world: SimpleNamesp
     make.make_set(note, world.ben, spans=[(*mary[:2], "DOCTOR")])
     make.make_set(note, world.ann, spans=[(0, 4, "PATIENT")])
     doctor, patient = world.labels["DOCTOR"], world.labels["PATIENT"]
-    wanted = [["van den Berg", doctor, 2], ["Mary Smith", patient, 1]]
-    assert offered(world, world.ann, note)["strings"] == wanted
+    assert offered(world, world.ann, note)["strings"] == [["van den Berg", doctor, 2], ["Mary Smith", patient, 1]]
     # A note that the person may no longer open says nothing any more, and another person's work never does.
     others[1].assignments.filter(user=world.ann).update(state="released")
     assert offered(world, world.ann, note)["strings"] == [["van den Berg", doctor, 1]]
@@ -351,9 +350,7 @@ def test_merged_labels_are_copied_as_what_they_became(seeded: SimpleNamespace) -
     assert started(seeded)["spans"][0]["label"] == seeded.labels["DOCTOR"]
 
 
-def test_only_a_submitted_set_of_the_run_within_the_limits_counts(
-    seeded: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_submitted_sets_within_the_limits_count(seeded: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr("annotations.core.spans.MOST_SPANS", 1)
         answer = post(signed_in(seeded.ann), url(seeded, "start_annotations"), {}).json()

@@ -25,11 +25,9 @@ def choose(world: SimpleNamespace, user: User | None = None, **keys: str) -> lis
 
 
 def keys(world: SimpleNamespace, user: User | None = None) -> dict[str, str]:
-    lines = key_lines(world.project.pk, (user or world.ann).pk)
-    found = {line.label["id"]: line.key for line in lines}
+    found = {line.label["id"]: line.key for line in key_lines(world.project.pk, (user or world.ann).pk)}
     names = {pk: name for name, pk in world.labels.items()}
-    labels = own_labels(world.project.pk, (user or world.ann).pk)
-    assert {label["id"]: label["key"] for label in labels} == found
+    assert {label["id"]: label["key"] for label in own_labels(world.project.pk, (user or world.ann).pk)} == found
     return {names[pk]: key for pk, key in found.items()}
 
 
@@ -123,13 +121,11 @@ def test_a_key_from_before_it_was_reserved_stays_until_it_is_changed(world: Simp
     path = reverse("keys", args=["covid"])
     assert signed_in(world.ann).post(path, form(world, AGE="z")).status_code == 302
     assert (keys(world)["CITY"], keys(world)["AGE"]) == ("v", "z")
-    answer = signed_in(world.ann).post(path, form(world, AGE="v", CITY=""))
-    assert answer.status_code == 422
+    assert signed_in(world.ann).post(path, form(world, AGE="v", CITY="")).status_code == 422
 
 
 def test_a_choice_is_ones_own(world: SimpleNamespace) -> None:
     assert keys(world) == {"PATIENT": "1", "DOCTOR": "2", "DATE": "d", "CITY": "c", "HOSPITAL": "h", "AGE": ""}
     assert choose(world, AGE="q", CITY="") == []
     assert (keys(world)["AGE"], keys(world)["CITY"], keys(world, world.ben)["AGE"]) == ("q", "", "")
-    event = Event.objects.get(verb="keys.changed")
-    assert event.data == {"keys": {"AGE": "q", "CITY": "none"}}
+    assert Event.objects.get(verb="keys.changed").data == {"keys": {"AGE": "q", "CITY": "none"}}

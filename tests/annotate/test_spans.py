@@ -118,8 +118,7 @@ def test_what_does_not_fit_the_note_is_refused(world: SimpleNamespace) -> None:
         assert refused(world, create(world.note, world.labels, "Torino", "CITY") | over).code == code
     # Nothing at all stays of a refused first change.
     assert not AnnotationSet.objects.exists() and not Author.objects.exists()
-    span = made(world, "Torino", "CITY")
-    assert refused(world, alter("relabel", span, label=foreign)).code == "label"
+    assert refused(world, alter("relabel", made(world, "Torino", "CITY"), label=foreign)).code == "label"
 
 
 def test_a_merged_label_means_what_it_became(world: SimpleNamespace) -> None:
@@ -131,8 +130,7 @@ def test_a_merged_label_means_what_it_became(world: SimpleNamespace) -> None:
     assert "merged" in answer.message
     assert do(world, data).span == answer.span
     assert "merged" in do(world, alter("relabel", shown, label=world.labels["CITY"])).message
-    parts = [(part, "CITY") for part in ("Torino", "Bianchi", "visto")]
-    assert len(do(world, many(world, parts)).made or []) == 2
+    assert len(do(world, many(world, [(part, "CITY") for part in ("Torino", "Bianchi", "visto")])).made or []) == 2
     assert {span.label.name for span in Span.objects.select_related("label")} == {"HOSPITAL"}
 
 
@@ -142,8 +140,7 @@ def test_a_span_whose_label_was_merged_is_the_one_that_the_page_saw(world: Simpl
     merge(world, "CITY", "HOSPITAL")
     start, end = shown["start"], shown["end"]
     over = {"relabel": {"label": world.labels["AGE"]}, "resize": {"start": start, "end": end - 1, "quote": "Torin"}}
-    answer = do(world, alter(kind, shown, **over.get(kind, {})))
-    assert not answer.message
+    assert not do(world, alter(kind, shown, **over.get(kind, {}))).message
     assert bounds() == {"relabel": [(start, end, "AGE")], "resize": [(start, end - 1, "HOSPITAL")], "delete": []}[kind]
 
 
@@ -200,8 +197,7 @@ def test_a_set_is_no_longer_blind_once_the_person_is_not(world: SimpleNamespace)
 
 
 def test_what_an_imported_span_carries_comes_back_with_it(world: SimpleNamespace) -> None:
-    annotation_set = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
-    annotation_set.spans.update(source="rules/7", confidence=0.5)
+    make.make_set(world.note, world.ann, [(0, 11, "PATIENT")]).spans.update(source="rules/7", confidence=0.5)
     span = Span.objects.get()
     answer = do(world, create(world.note, world.labels, "Torino", "CITY", version=0))
     assert not answer.changed_elsewhere and AnnotationSet.objects.count() == 1

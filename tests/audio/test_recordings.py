@@ -43,8 +43,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_words_of_a_file_become_a_note_with_times(speech):
-    project = make_project("ward")
-    job, recording = store(project, speech, patient="P1")
+    job, recording = store(make_project("ward"), speech, patient="P1")
     assert job.state == JobState.DONE, job.error
     note = recording.document
     assert (note.name, note.text, note.patient_id) == ("visit", SAID, "P1")
@@ -92,8 +91,7 @@ def test_a_killed_worker_loses_one_part_at_most(speech, monkeypatch):
         return heard(self, samples)
 
     monkeypatch.setattr(SphinxRecognizer, "recognize", recognize)
-    project = make_project("ward")
-    job, recording = store(project, speech, words=False, recognizer="pocketsphinx")
+    job, recording = store(make_project("ward"), speech, words=False, recognizer="pocketsphinx")
     assert (job.state, recording, RecordingBlock.objects.count()) == (JobState.QUEUED, None, 1)
     worked(job)
     assert job.state == JobState.DONE, job.error

@@ -154,8 +154,7 @@ def test_an_annotator_hears_an_assigned_recording_and_sees_nobody_else_s_work(he
     state = json.loads(client.get(urls[0]).context["state"])
     assert (state["regions"], [cause for _start, _end, cause in state["intervals"]]) == ([], ["DATE"])
     assert b"audio-gap" not in page.content and b"data-region" not in page.content
-    work = client.get(reverse("note_data", args=["ward", note.pk])).json()
-    assert work["recording"] == urls[0]
+    assert client.get(reverse("note_data", args=["ward", note.pk])).json()["recording"] == urls[0]
     other = make_note(note.project, annotators=[bea])
     assert client.get(reverse("note_data", args=["ward", other.pk])).json()["recording"] == ""
 
@@ -209,8 +208,7 @@ def test_the_page_shows_what_a_set_mutes(heard, client_of):
     run = make_member(note.project, "annotator", "ann")
     made = make_set(note, run, [(0, 6, "DOCTOR")], submitted=True)
     client = client_of("reviewer")
-    page = client.get(reverse("recording", args=["ward", note.pk]), {"set": made.pk})
-    state = json.loads(page.context["state"])
+    state = json.loads(client.get(reverse("recording", args=["ward", note.pk]), {"set": made.pk}).context["state"])
     assert any("DOCTOR" in cause for _start, _end, cause in state["intervals"])
     region = heard.regions.first()
     url = reverse("region_decide", args=["ward", note.pk, region.pk])
@@ -218,8 +216,7 @@ def test_the_page_shows_what_a_set_mutes(heard, client_of):
     part = client.post(f"{url}?set={made.pk}", data, headers={"HX-Request": "true"})
     assert part.status_code == 200 and b'id="regions"' in part.content
     assert heard.regions.get(pk=region.pk).sort == "noise"
-    refused = client.post(url, data | {"end": "0"}, headers={"HX-Request": "true"})
-    assert refused.context["problem"]
+    assert client.post(url, data | {"end": "0"}, headers={"HX-Request": "true"}).context["problem"]
 
 
 def test_the_import_page_starts_the_job_and_refuses_what_is_no_recording(speech, client_of):

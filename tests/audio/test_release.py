@@ -123,8 +123,7 @@ def test_a_word_that_a_person_muted_as_a_name_is_a_finding_in_the_transcript(cli
     (finding,) = LeakFinding.objects.filter(note__release=release, origin="muted")
     assert clinic.document.text[finding.original_start : finding.original_end] == "Monday"
     client.force_login(make.make_member(clinic.document.project, "manager"))
-    page = client.get(reverse("release_findings", args=["ward", release.number]))
-    assert b"muted in the recording" in page.content
+    assert b"muted in the recording" in client.get(reverse("release_findings", args=["ward", release.number])).content
 
 
 def test_the_certificate_and_the_page_say_that_the_voice_is_kept(clinic, client):
@@ -144,8 +143,7 @@ def test_the_certificate_and_the_page_say_that_the_voice_is_kept(clinic, client)
 def test_erasing_the_patient_removes_the_recording_and_every_copy(clinic, client):
     release = make_release(clinic.document.project)
     manager = make.make_member(release.project, "manager")
-    job = start_release_export(release=release, format="text", actor=manager)
-    work(job.pk)
+    work(start_release_export(release=release, format="text", actor=manager).pk)
     assert StoredFile.objects.filter(kind="original").exists() and StoredFile.objects.filter(kind="release").exists()
     erase_patient(project=release.project, patient_id="P1", actor=manager)
     assert not any(table.objects.exists() for table in (Recording, AudioRegion, StoredFile, StoredChunk))
@@ -181,8 +179,7 @@ def test_an_auditor_hears_the_muted_recording_with_the_planted_leak(clinic, spee
     heard = samples(io.BytesIO(answer.content))
     assert [silent(speech, heard, word) for word in ("Smith", "Boston")] == [False, True]
     assert client.get(reverse("audit_listen", args=["ward", release.number, 1])).status_code == 404
-    other = make.make_member(release.project, "reviewer")
-    client.force_login(other)
+    client.force_login(make.make_member(release.project, "reviewer"))
     assert client.get(url).status_code == 404
 
 

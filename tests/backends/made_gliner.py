@@ -31,8 +31,7 @@ def steady_gliner(folder, least=STEADY):
 
     `least` is subtracted from all scores.
     """
-    config = RECORDED["cases"]["bert"]["config"]
-    encoder = config["encoder_config"] | {"num_hidden_layers": 0}
+    encoder = RECORDED["cases"]["bert"]["config"]["encoder_config"] | {"num_hidden_layers": 0}
     made_gliner(folder, encoder_config=encoder, num_rnn_layers=0)
     tensors = load_file(folder / "model.safetensors")
     kept = {name: values for name, values in tensors.items() if ".encoder.layer." not in name and "rnn." not in name}

@@ -69,8 +69,7 @@ def test_a_crf_takes_the_spans_of_the_first_stage_as_features_and_keeps_its_labe
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
     crf.learn(TrainingTask(notes(FIRST, SHARED), "meddocan", iterations=30), first)
     text = notes(FIRST, SHARED)[-1][0]
-    later = notes(SHARED)[:2]
-    crf.learn(TrainingTask(later, "meddocan", iterations=5, base=str(first)), second)
+    crf.learn(TrainingTask(notes(SHARED)[:2], "meddocan", iterations=5, base=str(first)), second)
 
     one, two = CrfBackend(str(first)), CrfBackend(str(second))
     assert two.labels == tuple(sorted((FIRST, SHARED)))

@@ -67,8 +67,7 @@ def test_entities_are_those_of_spacy(loaded: SpacyBackend) -> None:
 def test_a_gold_end_inside_a_token_moves_to_the_tokens_end() -> None:
     text = "GambiaHome fue a casa"
     nlp = blank("es", ["PAIS"], Sizes())
-    cut = NoteEncoder(nlp, rules_for("meddocan"), {}).note(text)
-    (example,) = cut.examples(nlp, [Span(0, 6, "PAIS")])
+    (example,) = NoteEncoder(nlp, rules_for("meddocan"), {}).note(text).examples(nlp, [Span(0, 6, "PAIS")])
     assert [(ent.start, ent.end, ent.label_) for ent in example.y.ents] == [(0, 1, "PAIS")]
     assert encode_tokens(read(text).tokens, [Span(0, 6, "PAIS")]).tags[:2] == ["B-PAIS", "O"]
 

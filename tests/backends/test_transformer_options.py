@@ -244,8 +244,7 @@ def tagging(tmp_path_factory):
 def test_windows_hold_512_pieces_and_share_128():
     """Special pieces count among the 512. Models with a longer input get no longer windows (Salierno et al. 2024)."""
     for positions, most in ((8192, 512), (512, 512), (64, 64)):
-        config = SimpleNamespace(max_position_embeddings=positions, model_type="bert")
-        assert network.room(config) == most
+        assert network.room(SimpleNamespace(max_position_embeddings=positions, model_type="bert")) == most
     found = Scorer(Echo(), ([7], [8]), most=512, pad=0).windows(encoded(3000))
     assert {len(window) for window in found} == {510} and min(a.past - b.start for a, b in pairwise(found)) >= 128
 

@@ -225,8 +225,7 @@ def test_from_a_new_project_to_a_signed_release(way, world, page_of, live):
 
 
 def first_of_the_pilot() -> str:
-    names = Assignment.objects.order_by("document__name").values_list("document__name", flat=True)
-    return next(iter(names))
+    return next(iter(Assignment.objects.order_by("document__name").values_list("document__name", flat=True)))
 
 
 def test_a_project_begins_without_scripts(world, page_of, live):

@@ -232,8 +232,7 @@ def with_notes(project: models.Project) -> list[str]:
 
 
 def exported(project: models.Project, spec: str, actor: int, format: str = "brat") -> int:
-    told = run_export(project_id=project.pk, set_spec=spec, format=format, actor_id=actor, progress=silent)
-    return told["file_id"]
+    return run_export(project_id=project.pk, set_spec=spec, format=format, actor_id=actor, progress=silent)["file_id"]
 
 
 # ── URLs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -69,8 +69,7 @@ class Header:
 @pytest.mark.parametrize("role", LESS)
 def test_the_navigation_of_a_role(client, role):
     """Both levels, of every group. For managers and annotators, each link opens a page that marks it."""
-    project = make_project("covid")
-    client.force_login(make_member(project, role))
+    client.force_login(make_member(make_project("covid"), role))
 
     def header_of(url: str) -> Header:
         opened = client.get(url)

@@ -29,8 +29,7 @@ def figures(client):
 @pytest.mark.django_db
 def test_requests_and_jobs_are_counted_without_any_name(client):
     project = make_project(NAME)
-    person = make_member(project, "manager", "dr-bianchi")
-    client.force_login(person)
+    client.force_login(make_member(project, "manager", "dr-bianchi"))
     counted = 'deidreview_requests_total{method="GET",status="200",view="jobs"}'
     before = float(figures(client)[1].get(counted, 0))
     for number, (state, queue) in enumerate([("queued", "gpu"), ("failed", "cpu"), ("failed", "cpu")], 1):
@@ -161,8 +160,7 @@ def test_an_outage_of_the_database(client, redis, monkeypatch):
         raise OperationalError("no connection to the host with the password x")
 
     monkeypatch.setattr(connection, "cursor", refused)
-    down = {"database": "down", "migrations": "unknown", "redis": "ok", "workers": "ok"}
-    assert ready(client) == (503, down)
+    assert ready(client) == (503, {"database": "down", "migrations": "unknown", "redis": "ok", "workers": "ok"})
     assert "password" not in client.get("/readyz").content.decode()
 
 

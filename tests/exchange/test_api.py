@@ -25,8 +25,7 @@ def program(db, no_redis):
 
 def result_of(answer):
     assert answer.status_code == 202, answer.content
-    job = Job.objects.get(project__slug="ward", number=answer.json()["number"])
-    return worked(job).result
+    return worked(Job.objects.get(project__slug="ward", number=answer.json()["number"])).result
 
 
 def test_from_the_choices_to_the_exported_file(program):
@@ -87,8 +86,7 @@ def test_an_import_in_steps(program):
     assert (found["format"], found["state"], found["preview"]["notes"]) == ("brat", "staged", 1)
     assert [label["name"] for label in found["unknown_labels"]] == ["VILLAGE"]
     assert program.post(f"{one}/start").json()["code"] == "open-labels"
-    wrong = program.patch(one, {"labels": {"VILLAGE": "map:NOTHING"}})
-    assert wrong.json()["errors"][0]["field"] == "labels.VILLAGE"
+    assert program.patch(one, {"labels": {"VILLAGE": "map:NOTHING"}}).json()["errors"][0]["field"] == "labels.VILLAGE"
     changed = program.patch(one, {"labels": {"VILLAGE": "map:CITY"}, "all_or_nothing": True}).json()
     assert (changed["all_or_nothing"], changed["unknown_labels"][0]["chosen"]) == (True, "map")
     result_of(program.post(f"{one}/start"))

@@ -80,8 +80,7 @@ def test_attributes_count_in_versions_and_in_gold(project):
 
 
 def test_what_the_labels_lack_is_reported(project):
-    ann = ANN.replace("past", "future") + "A3\tHidden T1\nA4\tHidden T2\n"
-    report = take(project, ann)
+    report = take(project, ANN.replace("past", "future") + "A3\tHidden T1\nA4\tHidden T2\n")
     assert attributes() == [("PATIENT", {"Family": True}), ("CITY", None)]
     assert [(line["file"], line["code"]) for line in report["warnings"]] == [("a", "not kept")] * 3
     messages = [line["message"].split(" of ")[0] for line in report["warnings"]]

@@ -79,8 +79,7 @@ def test_the_format_is_detected(files, format):
 
 
 def test_through_the_page(empty, mia):
-    files = {"in/report.pdf": PDF, "in/letter.docx": DOCX, "old.txt": LATIN}
-    row = staged_by(upload(mia, files))
+    row = staged_by(upload(mia, {"in/report.pdf": PDF, "in/letter.docx": DOCX, "old.txt": LATIN}))
     assert row.format == "documents" and not Document.objects.exists()
     html = check_page(mia.get(page_of(row)))
     assert all(each in html for each in ("page 1", "page 2", "Second page.", "body", "He left.", "cp1252", "Nicolò"))
@@ -208,8 +207,7 @@ def test_a_killed_import_resumes(empty, monkeypatch, dies_at):
 def test_the_preview_has_little_time(empty, monkeypatch):
     late = refused("a.docx", TIME, "Reading takes more than 10 s for one note.")
     monkeypatch.setattr(Extractor, "results", lambda *_given, **_named: iter([late]))
-    row = stage(empty, {"a.docx": DOCX})
-    preview = staged.preview_import(row)
+    preview = staged.preview_import(stage(empty, {"a.docx": DOCX}))
     assert (preview["refused_notes"], preview["refused"], preview["texts"]) == (0, [], [])
     assert "takes too long for the preview" in preview["warnings"][0]["message"]
 
@@ -278,8 +276,7 @@ def test_the_note_page_names_the_places_and_shows_their_pages_to_who_reads_the_n
     assert mia.get(reverse("note_original", args=["covid", note.pk + 1])).status_code == 404
     Assignment.objects.filter(user=empty.ben).delete()
     assert sign_in(empty.ben).get(page).status_code == 404, "the note is not assigned to this person"
-    shown = ann.get(reverse("note_data", args=["covid", note.pk])).json()["source"]
-    assert shown[1] == [26, 38, "page 2", page]
+    assert ann.get(reverse("note_data", args=["covid", note.pk])).json()["source"][1] == [26, 38, "page 2", page]
     with Extractor() as extractor:
         if not extractor._running().namespace:
             pytest.skip("The kernel or a container forbids namespaces here.")

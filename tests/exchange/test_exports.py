@@ -85,8 +85,7 @@ def test_the_form_offers_sets_formats_and_a_token(rev):
 
 
 def test_without_annotations_the_page_has_no_form(exported, sign_in):
-    html = check_page(sign_in(exported.out).get(reverse("export", args=["other"])))
-    assert "<form" not in html.split("<main")[1]
+    assert "<form" not in check_page(sign_in(exported.out).get(reverse("export", args=["other"]))).split("<main")[1]
 
 
 def test_ready_files_are_listed_until_they_expire(exported, rev):

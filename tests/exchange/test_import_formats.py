@@ -310,8 +310,7 @@ def test_the_preview_offers_the_option_and_its_opposite(mia):
 
 def test_only_brat_with_an_author_offers_the_option(mia):
     for choices in ({"format": "text"}, {"format": "brat"}):
-        html = check_page(mia.get(page_of(staged_by(upload(mia, FILES, **choices)))))
-        assert 'value="repair"' not in html
+        assert 'value="repair"' not in check_page(mia.get(page_of(staged_by(upload(mia, FILES, **choices)))))
 
 
 def test_the_command(world, tmp_path, capsys):

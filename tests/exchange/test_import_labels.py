@@ -72,8 +72,7 @@ def spans():
 
 
 def test_the_preview_lists_unknown_labels_with_counts_and_suggestions(world, mia, row):
-    html = check_page(mia.get(page_of(row)))
-    table = html.partition('id="labels"')[2].partition("</section>")[0]
+    table = check_page(mia.get(page_of(row))).partition('id="labels"')[2].partition("</section>")[0]
     first = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1]
     assert [(one.name, one.spans, one.notes) for one in unknown(row).rows] == [("PATIENTS", 3, 2), ("DRAGON", 1, 1)]
     assert ">3</td>" in first and ">2</td>" in first and label(world, "PATIENT").name in first
@@ -264,9 +263,7 @@ def test_readmes_and_licenses_are_named_but_no_files_of_the_operating_system(wor
 
 
 @pytest.mark.parametrize("ended", ["continued", "canceled"])
-def test_an_interrupted_import_knows_the_label_that_it_added(
-    world, mia, row, monkeypatch, django_capture_on_commit_callbacks, ended
-):
+def test_a_resumed_import_knows_its_new_label(world, mia, row, monkeypatch, django_capture_on_commit_callbacks, ended):
     category = Category.objects.filter(label_set__project=world.project).first()
     choose(mia, row, {"PATIENTS": f"add:{category.pk}", "DRAGON": "skip"})
     job = start_import(project=world.project, import_id=row.pk, actor=world.mia)
@@ -304,8 +301,7 @@ def preselect(client, waiting, mapping, values=None, seen=None):
 
 
 def spans_of(**where):
-    found = Span.objects.filter(**where).order_by("start", "end")
-    return list(found.values_list("start", "end", "label__name"))
+    return list(Span.objects.filter(**where).order_by("start", "end").values_list("start", "end", "label__name"))
 
 
 def test_a_mapping_preselects_what_it_knows_and_keeps_other_choices(world, mia, waiting):
@@ -322,5 +318,4 @@ def test_a_mapping_preselects_what_it_knows_and_keeps_other_choices(world, mia, 
     assert not unknown(waiting).open
     mia.post(f"/projects/covid/imports/{waiting.pk}/start", {"choices": unknown(waiting).seen})
     run(waiting)
-    found = spans_of(annotation_set__document__name="uno")
-    assert found == [(0, 4, "DATE"), (0, 9, "DOCTOR"), (5, 9, "DATE")]
+    assert spans_of(annotation_set__document__name="uno") == [(0, 4, "DATE"), (0, 9, "DOCTOR"), (5, 9, "DATE")]

@@ -93,8 +93,7 @@ def test_a_script_gets_json(mia):
 def test_discard(mia):
     row = staged(upload(mia, {"a.txt": b"one"}))
     for _ in range(2):
-        response = mia.post(page_of(row), {"do": "discard"}, follow=True)
-        assert response.redirect_chain == [(PAGE, 302)]
+        assert mia.post(page_of(row), {"do": "discard"}, follow=True).redirect_chain == [(PAGE, 302)]
     row.refresh_from_db()
     assert row.state == ImportState.CANCELED and not StoredFile.objects.exists()
     assert run(row) == {} and not Document.objects.filter(name="a").exists()
@@ -254,8 +253,7 @@ def test_hidden_files_are_skipped_but_a_dot_that_means_the_folder_itself_hides_n
 
 
 def test_a_file_is_read_whole_after_the_archive_was_opened():
-    packed = io.BytesIO(zipped({"a.txt": b"note " * 100_000}))
-    assert ZipSource(packed).load("a.txt") == b"note " * 100_000
+    assert ZipSource(io.BytesIO(zipped({"a.txt": b"note " * 100_000}))).load("a.txt") == b"note " * 100_000
 
 
 # A file that somebody names brings the text or the annotations of the same name, and no other file.

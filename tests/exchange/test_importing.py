@@ -221,8 +221,7 @@ def test_long_notes_make_small_batches(project, monkeypatch):
     row = stage(project, staged.pack(files), format="text", written_as="")
     preview = staged.preview_import(row)
     assert (preview["total"], preview["looked_at"]) == (7, 2)
-    report = importing.run_import(import_id=row.pk, progress=silent)
-    assert report["notes"] == models.Document.objects.count() == 7
+    assert importing.run_import(import_id=row.pk, progress=silent)["notes"] == models.Document.objects.count() == 7
     assert sizes == [2, 2, 2, 2, 1]
 
 

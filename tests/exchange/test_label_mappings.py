@@ -76,8 +76,7 @@ def test_suggestions(world):
 
 def test_saving_changes_all_rows_and_records_counts_only(world, mia, mapping):
     new = CODES | {"DATE": "", "AGE": "YEARS"}
-    response = mia.post(page_of(mapping), form_of(mapping, new, name="Renamed"))
-    assert response.status_code == 302
+    assert mia.post(page_of(mapping), form_of(mapping, new, name="Renamed")).status_code == 302
     mapping.refresh_from_db()
     assert words_of(mapping) == new and mapping.name == "Renamed"
     event = Event.objects.get(verb=LABEL_MAPPING_CHANGED)

@@ -40,8 +40,7 @@ def test_plain_notes_are_imported_at_once_and_people_come_next(mia):
 
 
 def test_spans_lead_to_the_question_whose_they_are(mia):
-    files = {"a.txt": b"Anna Neri", "a.ann": b"T1\tPATIENT 0 4\tAnna\n"}
-    row_page = create(mia, files).url
+    row_page = create(mia, {"a.txt": b"Anna Neri", "a.ann": b"T1\tPATIENT 0 4\tAnna\n"}).url
     row = Import.objects.get()
     assert row_page == reverse("import_preview", args=["ward-seven", row.pk]) and row.written_as == ""
     assert row_page in check_page(mia.get("/projects/ward-seven/")), "an upload that waits is the next step"

@@ -48,8 +48,7 @@ def client(attached, sign_in):
 
 def export(client, **choices):
     """Start an export on the page, and do its job."""
-    response = client.post(START, {"set": "annotator:ann", "format": "conll", **choices})
-    assert response.status_code == 302
+    assert client.post(START, {"set": "annotator:ann", "format": "conll", **choices}).status_code == 302
     return worked(Job.objects.latest("pk"))
 
 
@@ -121,8 +120,7 @@ def test_options_that_the_format_lacks_are_refused(client):
         ({"format": "brat", "tokenizer": "spacy"}, "brat has no tokens"),
         ({"format": "conll", "tokenizer": "words"}, "There is no tokenizer “words”"),
     ):
-        response = client.post(START, {"set": "annotator:ann", **choices}, follow=True)
-        assert words in response.content.decode()
+        assert words in client.post(START, {"set": "annotator:ann", **choices}, follow=True).content.decode()
     assert not Job.objects.exists()
 
 

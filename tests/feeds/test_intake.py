@@ -72,8 +72,7 @@ def test_files_that_can_not_be_taken(feed_world: FeedWorld):
     }  # fmt: skip
     assert "A feed takes .txt" in FeedFile.objects.get(name="odd.xyz").detail
     assert status["problem"] == "" and outside.exists()
-    left = [name for name in feed_world.incoming() if not name.startswith("quarantine/")]
-    assert left == ["half.txt.part"]
+    assert [name for name in feed_world.incoming() if not name.startswith("quarantine/")] == ["half.txt.part"]
     told = [json.loads(path.read_text()) for path in (feed_world.source / "quarantine").glob("*.reason.json")]
     assert {one["name"]: one["reason"] for one in told}["broken.pdf"] == "refused"
     assert all(os.path.lexists(feed_world.source / "quarantine" / quarantined_name(one.pk, one.name))

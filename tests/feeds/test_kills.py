@@ -140,8 +140,7 @@ def test_kills_at_each_step_lose_nothing_and_do_nothing_twice(world: FeedWorld):
         world.run()
     assert Tombstone.objects.count() == len(world.tombstones()) == 1 and len(world.delivered()) == 2
     assert world.verified("2026-03-02") and Certificate.objects.count() == 2
-    left = [path.name for path in world.root.rglob("*") if path.name.endswith(".part")]
-    assert left == []
+    assert [path.name for path in world.root.rglob("*") if path.name.endswith(".part")] == []
 
 
 def test_kills_lose_no_record_and_deliver_none_twice(world: FeedWorld):

@@ -38,8 +38,7 @@ DAY = date(2026, 3, 2)
 
 
 def records_of(world: FeedWorld, folder: str) -> list[dict]:
-    names = sorted((world.target / folder).glob("note-*.json"))
-    return [json.loads(path.read_text()) for path in names]
+    return [json.loads(path.read_text()) for path in sorted((world.target / folder).glob("note-*.json"))]
 
 
 def test_records_leave_through_a_part_of_their_own(feed_world: FeedWorld):
@@ -55,8 +54,7 @@ def test_records_leave_through_a_part_of_their_own(feed_world: FeedWorld):
     with on(DAY):
         feed_world.run()
         assert states(feed) == {"read": 1, "released": 2}
-        note = FeedNote.objects.get(state="read").document
-        label_strings(note, STRINGS)
+        label_strings(FeedNote.objects.get(state="read").document, STRINGS)
         feed_world.run()
     assert states(feed) == {"released": 3}
     records = records_of(feed_world, "2026-03-02-records-json")
@@ -100,8 +98,7 @@ def test_a_record_of_a_feed_leaves_by_the_feed_alone(feed_world: FeedWorld):
     assert states(feed) == {"read": 1, "released": 1}
     label_strings(FeedNote.objects.get(state="read").document, STRINGS)
     (feed_world.root / "same.ndjson").write_text(text)
-    out = feed_world.root / "out.ndjson"
-    result = answered("deid_records", "ward", feed_world.root / "same.ndjson", out)
+    result = answered("deid_records", "ward", feed_world.root / "same.ndjson", feed_world.root / "out.ndjson")
     # The visit has no free text, so that the command stores nothing of it, and finds nothing of the feed's.
     assert (result["records"], result["refused"], result["waiting"]) == (1, 1, 0)
     assert "A feed has this record" in result["problems"][0]["reason"]

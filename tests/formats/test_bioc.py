@@ -58,8 +58,7 @@ def test_documents_with_passages_and_relations() -> None:
 @pytest.mark.parametrize("second", [9, 10, 13])
 def test_offsets_in_code_points_utf16_and_bytes(second: int) -> None:
     """The texts are those of “😀 é Anna” and “Neri”, one character apart."""
-    first = second - 5
-    found = passage(0, "😀 é Anna", annotation("NAME", first, 4, "Anna"))
+    found = passage(0, "😀 é Anna", annotation("NAME", second - 5, 4, "Anna"))
     found += passage(second, "Neri", annotation("NAME", second, 4, "Neri"))
     note = read_one("bioc", bioc(found))
     assert (note.text, note.spans) == ("😀 é Anna\nNeri", [Span(4, 8, "NAME"), Span(9, 13, "NAME")])

@@ -45,8 +45,7 @@ def test_a_label_outside_the_label_set_is_a_loss():
 
 def test_files_that_spans_and_tags_contradict():
     files, _ = write_one("hf", "Anna Neri", [Span(0, 4, "NAME")])
-    table = parquet.read_table(io.BytesIO(files["a.parquet"]))
-    changed = table.set_column(5, "ner_tags", pyarrow.array([[0, 1]]))
+    changed = parquet.read_table(io.BytesIO(files["a.parquet"])).set_column(5, "ner_tags", pyarrow.array([[0, 1]]))
     out = io.BytesIO()
     parquet.write_table(changed, out)
     assert said(refused("hf", {"a.parquet": out.getvalue()})) == [(None, "tags")]
@@ -98,8 +97,7 @@ def test_datasets_opens_the_folder_of_an_export(tmp_path):
 def test_datasets_makes_a_split_of_each_folder(tmp_path):
     names = {"train": ["a", "b"], "dev": ["c"], "test": ["d"]}
     parts = {f"{part}/": [OutNote(name, "Anna", [Span(0, 4, "NAME")]) for name in some] for part, some in names.items()}
-    loaded = export(tmp_path / "export", parts)
-    assert {split: rows["name"][:] for split, rows in loaded.items()} == names
+    assert {split: rows["name"][:] for split, rows in export(tmp_path / "export", parts).items()} == names
 
 
 @given(made=texts_with_apart_spans())

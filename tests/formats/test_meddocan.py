@@ -20,8 +20,7 @@ def files() -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def labels(files: dict[str, bytes]) -> dict[str, str]:
     rows = (row for name, data in files.items() if name.endswith(".ann") for row in data.decode().split("\n") if row)
-    codes = sorted({row.split("\t")[1].split(" ")[0] for row in rows})
-    return {code: code for code in codes}
+    return {code: code for code in sorted({row.split("\t")[1].split(" ")[0] for row in rows})}
 
 
 @pytest.fixture(scope="module")

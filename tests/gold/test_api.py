@@ -27,8 +27,7 @@ def make(ward, at, **body):
 
 def test_from_annotations_to_the_changes_between_versions(ward):
     api = ward.program
-    sources = api.get(GOLD).json()["sources"]
-    assert [(one["name"], one["free"]) for one in sources] == [("ann", 3)]
+    assert [(one["name"], one["free"]) for one in api.get(GOLD).json()["sources"]] == [("ann", 3)]
     assert make(ward, 0).json()["spans"] == 1
     assert make(ward, 1, version=99).json()["code"] == "changed"
     assert make(ward, 1).status_code == 200
@@ -49,8 +48,7 @@ def test_from_annotations_to_the_changes_between_versions(ward):
     assert api.post(f"{GOLD}/versions", {}).json()["number"] == 2
     changes = api.get(f"{GOLD}/versions/2/changes").json()
     assert (changes["notes"]["removed"], changes["removed"]) == (1, [[ward.notes[0].pk, 1]])
-    listed = lines_of(api.get(f"{GOLD}/versions", accept="application/x-ndjson"))
-    assert [row["number"] for row in listed] == [2, 1]
+    assert [row["number"] for row in lines_of(api.get(f"{GOLD}/versions", accept="application/x-ndjson"))] == [2, 1]
 
 
 def test_a_ready_made_split_by_name_pattern_and_folder(ward):

@@ -44,8 +44,7 @@ made, world = made_once(make_frozen)
 
 def statement(world) -> str:
     """The text of the statement on the page of gold."""
-    html = check_page(world.client.get(GOLD))
-    said = re.search(r'<dd id="since-last">(.*?)</dd>', html)
+    said = re.search(r'<dd id="since-last">(.*?)</dd>', check_page(world.client.get(GOLD)))
     assert said
     return re.sub(r"<[^>]+>", "", said[1]).strip()
 

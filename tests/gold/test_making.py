@@ -131,8 +131,7 @@ def test_a_frozen_version_keeps_a_label_that_was_merged_later(project, reviewer)
     merge_labels(source=labels["CITY"], target=labels["PATIENT"], actor=reviewer)
     for spec, there in (("gold:1", True), ("gold", False)):
         wanted = services_sets.wanted_set(project, spec)
-        report = exporting.ExportReport(set=spec, format="brat")
-        files = dict(exporting.export_files(project, wanted, "brat", report))
+        files = dict(exporting.export_files(project, wanted, "brat", exporting.ExportReport(set=spec, format="brat")))
         assert (b"\nCITY\n" in files["annotation.conf"].replace(b"\t", b"")) is there
         assert (b"\tCITY " in files[f"{note.name}.ann"]) is there
 

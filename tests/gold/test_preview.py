@@ -23,8 +23,7 @@ def make_ward():
     world.four = [make.make_note(world.project, TEXT, f"nota-{n}") for n in range(1, 5)]
     world.anns = [make.make_set(note, world.ann, [ROSSI, TORINO], submitted=True) for note in world.four]
     for note in world.four:
-        spans = [ROSSI, TORINO] if note == world.four[1] else [ROSSI]
-        make.make_set(note, world.ben, spans, submitted=True)
+        make.make_set(note, world.ben, [ROSSI, TORINO] if note == world.four[1] else [ROSSI], submitted=True)
     make_gold(document=world.four[2], annotation_set=world.anns[2], actor=world.rev)
     make.make_set(world.four[3], Author.objects.get(project=world.project, kind="gold"), [ROSSI])
     world.adjudicated = make.make_author(world.project, kind="adjudicated", name="adjudicated")

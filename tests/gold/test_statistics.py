@@ -102,8 +102,7 @@ def test_other_versions(world, version, rev):
 
 def test_a_worker_counts_a_large_version(world, version, vic):
     with patch.object(statistics, "MOST_CHARACTERS", 10):
-        html = check_page(vic.get(PAGE))
-        assert "Not computed yet" in html and not Figures.objects.filter(kind="corpus").exists()
+        assert "Not computed yet" in check_page(vic.get(PAGE)) and not Figures.objects.filter(kind="corpus").exists()
         url = reverse("statistics_start", args=["covid"])
         answers = [vic.post(url, {"version": 1, "token": "t"}) for _ in range(2)]
         job = Job.objects.get(kind="corpus")

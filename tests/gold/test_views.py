@@ -84,8 +84,7 @@ def test_the_notes_of_a_version_come_in_pages(world, vic):
     assert len(first.rows) == 4 and first.previous is None
     assert [row.name for row in second.rows] == ["x-3", "x-4"] and second.next is None
     assert version_page(version, after=None, before=second.previous, size=4).rows == first.rows
-    html = check_page(vic.get(version_url(1), headers={"HX-Request": "true"}), fragment=True)
-    assert "x-4" in html
+    assert "x-4" in check_page(vic.get(version_url(1), headers={"HX-Request": "true"}), fragment=True)
     assert "x-4" not in check_page(vic.get(version_url(1, "?after=999999")))
 
 
@@ -153,7 +152,6 @@ def test_a_split_is_offered_to_the_export(two_versions, rev):
     rev.post(reverse("gold_split", args=["covid", 2]), SPLIT)
     assert "One folder per split" in check_page(rev.get(export))
     start = reverse("job_start_export", args=["covid"])
-    response = rev.post(start, {"format": "brat", "set": "gold:2", "split": "folders"})
-    assert "/jobs/" in response.url
+    assert "/jobs/" in rev.post(start, {"format": "brat", "set": "gold:2", "split": "folders"}).url
     refused = rev.post(start, {"format": "brat", "set": "gold", "split": "dev"}, follow=True)
     assert "is not split" in check_page(refused)

@@ -90,8 +90,7 @@ def test_redis_is_emptied_and_restarts_under_a_working_worker(counting, redis_se
     finished(counting)
     assert counting.attempt == 1
     shown(1)
-    later = make_job("count", total=3)
-    wait_for_state(later, JobState.DONE, "a job after the restart")
+    wait_for_state(make_job("count", total=3), JobState.DONE, "a job after the restart")
 
 
 def test_redis_is_unavailable_at_the_start(make_job, processes, redis_server):

@@ -147,8 +147,7 @@ def test_nothing_of_an_erased_note_stays_in_the_index(ward, sign_in):
     index_notes()
     before, notes = contents(ward.project), set(indexed(ward.project))
     erase_patient(project=ward.project, patient_id="Łukasz", actor=None)
-    gone = delete_note(project=ward.project, note=Document.objects.get(name="w-03").pk, actor=None)
-    assert gone["notes"] == 1
+    assert delete_note(project=ward.project, note=Document.objects.get(name="w-03").pk, actor=None)["notes"] == 1
     left = set(Document.objects.filter(project=ward.project).values_list("pk", flat=True)) & notes
     assert set(indexed(ward.project)) == left and len(notes - left) == 4
     erased = contents(ward.project)

@@ -9,22 +9,12 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotations import models
 from annotations.core.access import enter
 from annotations.core.services import NOTE_READ
 from annotations.core.stored_files import open_stored
 from annotations.exchange.events import NOTES_EXPORTED
 from annotations.jobs.runner import run as run_job
-from annotations.models import (
-    AnnotationSet,
-    Assignment,
-    AssignmentState,
-    Document,
-    Event,
-    Flag,
-    Job,
-    Search,
-    StoredFile,
-)
 from annotations.notes.selectors import notes as selector
 from annotations.notes.selectors.in_context import line_at
 from annotations.notes.selectors.notes import Show, note_page
@@ -67,14 +57,13 @@ def test_annotators_see_their_own_notes_and_state_only(world, sign_in):
 def test_pages_join_without_gap_or_repeat(world, who, show):
     for n in range(3, 12):
         note = make.make_note(world.project, name=f"caso-{n:03}", annotators=[world.ann, world.rev])
-        done = n % 2
-        Assignment.objects.filter(document=note).update(state="done" if done else "open")
+        models.Assignment.objects.filter(document=note).update(state="done" if n % 2 else "open")
         gold = gold_of(note)
         if not n % 3:  # the draft of an open review
-            AnnotationSet.objects.filter(pk=gold.pk).update(state="draft")
+            models.AnnotationSet.objects.filter(pk=gold.pk).update(state="draft")
         if n % 4:
-            Flag.objects.create(document=note, user=getattr(world, who), reason="unsure")
-            Flag.objects.create(document=note, user=world.mia, reason="text")
+            models.Flag.objects.create(document=note, user=getattr(world, who), reason="unsure")
+            models.Flag.objects.create(document=note, user=world.mia, reason="text")
     access = enter(getattr(world, who), "covid")
     whole = [row.pk for row in note_page(access, show).rows]
     assert whole
@@ -151,8 +140,8 @@ def test_every_filter_walks_an_index(world, who, show):
 
 def test_filters(world, sign_in):
     make.make_note(world.project, name="caso-003")
-    Assignment.objects.filter(document=world.note).update(state=AssignmentState.DONE)
-    Assignment.objects.create(project=world.project, document=world.notes[1], user=world.rev)
+    models.Assignment.objects.filter(document=world.note).update(state=models.AssignmentState.DONE)
+    models.Assignment.objects.create(project=world.project, document=world.notes[1], user=world.rev)
     gold_of(world.note)
     for who, expected in (
         ("rev", {"all": [1, 2, 3], "gold": [1], "no-gold": [2, 3], "read": [1], "unread": [2], "nonsense": [1, 2, 3]}),
@@ -179,8 +168,7 @@ def test_a_search_looks_only_at_notes_one_may_open(world, sign_in):
     make.make_note(world.project, name="caso-777")
     make.make_note(world.other, name="caso-778")
     client = sign_in(world.ann)
-    html = check_page(client.get(client.post(listing(), {"name": "77"}).url))
-    assert "No matching note names" in html
+    assert "No matching note names" in check_page(client.get(client.post(listing(), {"name": "77"}).url))
     client = sign_in(world.mia)
     assert names(check_page(client.get(client.post(listing(), {"name": "77"}).url))) == ["caso-777"]
 
@@ -206,7 +194,7 @@ def test_an_empty_or_expired_search_shows_all(world, mia):
 def test_a_limited_number_of_searches_is_kept_and_none_in_the_session(world, mia):
     for n in range(25):
         last = mia.post(listing(), {"name": f"caso-{n}"}).url
-    assert Search.objects.filter(user=world.mia).count() == 20
+    assert models.Search.objects.filter(user=world.mia).count() == 20
     assert "caso-24" not in str(dict(mia.session))
     # Searches by name are not listed among text searches.
     assert "caso-24" not in mia.get("/projects/covid/search/").content.decode()
@@ -220,7 +208,7 @@ def test_members_who_see_all_notes_see_the_text_with_annotations(annotated, rev,
     for who in ("mia", "rev", "vic"):
         html = check_page(sign_in(getattr(annotated, who)).get(page_of(annotated.note.pk)))
         assert 'data-label="PATIENT"' in html and ("Make gold" in html) == (who != "vic")
-    event = Event.objects.filter(verb=NOTE_READ).latest("pk")
+    event = models.Event.objects.filter(verb=NOTE_READ).latest("pk")
     assert (event.actor, event.document_id) == (annotated.vic, annotated.note.pk)
     assert event.data == {"set": annotated.anns.pk}
     html = check_page(rev.get(page_of(annotated.note.pk, f"?set={annotated.bens.pk}")))
@@ -250,7 +238,7 @@ def test_an_unknown_annotation_set_is_404(annotated, sign_in):
     foreign = make.make_set(make.make_note(annotated.other), make.make_author(annotated.other))
     for wrong in (99, "x", foreign.pk):
         assert sign_in(annotated.mia).get(page_of(annotated.note.pk, f"?set={wrong}")).status_code == 404
-    assert Event.objects.count() == 0
+    assert models.Event.objects.count() == 0
 
 
 def test_a_note_takes_few_queries(annotated, rev, django_assert_max_num_queries):
@@ -274,20 +262,20 @@ def test_ticked_notes_are_assigned(world, sign_in):
     mia, notes = sign_in(world.mia), [note.pk for note in world.notes]
     assert check_page(mia.get(LIST)).count('name="notes"') == len(notes)
     assert 'name="notes"' not in check_page(sign_in(world.rev).get(LIST))
-    Assignment.objects.all().delete()
+    models.Assignment.objects.all().delete()
     mia.post(ASSIGN, {"notes": notes[:1], "annotator": world.ann.pk})
-    assert Assignment.objects.get().document_id == notes[0]
+    assert models.Assignment.objects.get().document_id == notes[0]
     assert "No note is ticked" in check_page(mia.post(ASSIGN, {"annotator": world.ann.pk}, follow=True))
     assert "Assign 2 notes" in check_page(mia.post(ASSIGN, {"notes": notes, "annotator": world.rev.pk}))
-    assert Assignment.objects.count() == 1
+    assert models.Assignment.objects.count() == 1
 
 
 def test_ticked_notes_are_deleted_after_a_look(world, sign_in):
     mia, notes = sign_in(world.mia), [note.pk for note in world.notes]
     html = check_page(mia.post(DELETE, {"notes": notes}))
-    assert all(note.name in html for note in world.notes) and Document.objects.filter(pk__in=notes).count() == 2
+    assert all(note.name in html for note in world.notes) and models.Document.objects.filter(pk__in=notes).count() == 2
     assert "2 notes were deleted" in check_page(mia.post(DELETE, {"notes": notes, "do": "delete"}, follow=True))
-    assert not Document.objects.filter(pk__in=notes).exists()
+    assert not models.Document.objects.filter(pk__in=notes).exists()
     assert "No note is ticked" in check_page(mia.post(DELETE, {}, follow=True))
 
 
@@ -307,11 +295,11 @@ def test_only_the_ticked_notes_are_exported(world, sign_in, tmp_path, no_redis):
     wanted = {"set": "annotator:ann", "format": "text", "notes": notes, "token": "a"}
     assert f"&amp;notes={notes[0]},{notes[1]}" in check_page(mia.post(PREVIEW, wanted))
     mia.post(START, wanted)
-    job = Job.objects.get()
+    job = models.Job.objects.get()
     run_job(job.pk)
-    names = unzipped(open_stored(StoredFile.objects.get()))
+    names = unzipped(open_stored(models.StoredFile.objects.get()))
     assert [name for name in names if name.endswith(".txt")] == [f"{world.notes[0].name}.txt"]
-    assert Event.objects.get(verb=NOTES_EXPORTED).data["chosen_notes"] == 2
+    assert models.Event.objects.get(verb=NOTES_EXPORTED).data["chosen_notes"] == 2
     assert "of 2 ticked notes" in check_page(mia.get(reverse("job", args=["covid", job.number])))
     lonely = check_page(mia.post(START, wanted | {"notes": notes[1:], "token": "b"}, follow=True))
     assert "has none of the chosen notes" in lonely and "Only 1 ticked note is exported" in lonely

@@ -92,8 +92,7 @@ def test_nothing_of_a_patient_is_erased_by_half(clinic):
     with pytest.raises(OtherSecretKey):
         erase_patient(project=clinic.project, patient_id="P-1", actor=clinic.mia)
     assert Document.objects.filter(patient_id="P-1").exists() and KnownPerson.objects.exists()
-    asked = {"do": "erase", "patient_id": "P-1", "again": "P-1"}
-    page = clinic.client.post("/projects/covid/patients/", asked)
+    page = clinic.client.post("/projects/covid/patients/", {"do": "erase", "patient_id": "P-1", "again": "P-1"})
     assert page.status_code == 409 and SENTENCE in page.content.decode().replace("&#x27;", "'")
 
 

@@ -164,8 +164,7 @@ def test_an_older_backup_is_migrated_or_leaves_everything_as_it_was(world, tmp_p
             restore_backup(file=tmp_path / "older", force=True)
     assert content() == before
 
-    done = restore_backup(file=tmp_path / "older", force=True)
-    assert done["migrated"] >= 1
+    assert restore_backup(file=tmp_path / "older", force=True)["migrated"] >= 1
     after = content()
     assert len(after["django_migrations"]) == len(before["django_migrations"])
     # A migration that renames a model adds permissions with the new name, which deidreview does not use.

@@ -17,20 +17,7 @@ from annotations.ops.events import PROJECT_DELETED
 from annotations.ops.services import deleting
 from annotations.ops.services.deleting import delete_project, finish_deletion
 from annotations.projects.services.projects import archive_project
-from models_runtime.models import (
-    Feed,
-    FeedDelta,
-    InjectedError,
-    InjectedRun,
-    Judge,
-    LlmUsage,
-    RefinedItem,
-    Refinement,
-    ReviewSkill,
-    SystemicError,
-    SystemicExample,
-    Tombstone,
-)
+from models_runtime import models as runtime
 from tests import factories as make
 from tests.exchange.brat_files import make_mapping
 from tests.ops import test_erasing_everything as everything
@@ -118,19 +105,18 @@ def fill_the_rest(world):
     project, span = world.project, models.Span.objects.filter(annotation_set__author=world.run).first()
     review, _ = models.Review.objects.get_or_create(document=world.note, author=world.run)
     models.PlantedLeak.objects.get_or_create(review=review, suggestion=span, known=models.PlantedLeak.Known.STRING)
-    handover = models.Handover.objects.create(review=review, blind=False, first=world.mia, outcome={})
-    handover.people.add(world.mia)
+    models.Handover.objects.create(review=review, blind=False, first=world.mia, outcome={}).people.add(world.mia)
     models.PersonalKey.objects.create(user=world.ann, label=make.label_of(project, "CITY"), key="x")
     make_mapping(project, name=everything.WORD)
     models.Share.objects.create(
         job=models.Job.objects.filter(project=project).first(), token="6f0c6d5e-0000-4000-8000-000000000001", first=1,
         last=2, lease_until=timezone.now(),
     )  # fmt: skip
-    LlmUsage.objects.create(judge=Judge.objects.first())
+    runtime.LlmUsage.objects.create(judge=runtime.Judge.objects.first())
     at, by = timezone.now(), world.mia
-    feed, release = Feed.objects.get(), models.Release.objects.filter(project=project).first()
-    FeedDelta.objects.create(feed=feed, release=release, begins=at.date(), folder="2026-11-30")
-    Tombstone.objects.create(feed=feed, path="a.txt", reason="erased")
+    feed, release = runtime.Feed.objects.get(), models.Release.objects.filter(project=project).first()
+    runtime.FeedDelta.objects.create(feed=feed, release=release, begins=at.date(), folder="2026-11-30")
+    runtime.Tombstone.objects.create(feed=feed, path="a.txt", reason="erased")
     models.Decision.objects.create(
         review=review, suggestion=span, verdict="rejected", reviewer=by, cause=models.BulkAct.objects.first()
     )
@@ -157,15 +143,15 @@ def fill_the_rest(world):
     models.ProvisionedGroup.objects.create(name="ward", **pushed).members.add(user)
     version = project.gold_versions.first()
     errors, refined = (make.make_author(project, kind="bench", name=name) for name in ("errors", "refined"))
-    injected = InjectedRun.objects.create(
+    injected = runtime.InjectedRun.objects.create(
         project=project, author=errors, gold_version=version, rules=[], rate=1, seed=7, created_by=by
     )
-    InjectedError.objects.create(run=injected, document=world.note, start=0, end=4, label="CITY", rule="cities")
-    systemic = SystemicError.objects.create(project=project, name="clubs", label="CITY", created_by=by)
-    SystemicExample.objects.create(error=systemic, document=world.note, start=0, end=4)
-    refinement = Refinement.objects.create(project=project, source=errors, author=refined, method="offline")
-    RefinedItem.objects.create(refinement=refinement, document=world.note, number=1, start=0, end=4, label="CITY")
-    ReviewSkill.objects.create(project=project, name="names", version=1, labels=["*"], text=everything.WORD)
+    runtime.InjectedError.objects.create(run=injected, document=world.note, start=0, end=4, label="CITY", rule="cities")
+    systemic = runtime.SystemicError.objects.create(project=project, name="clubs", label="CITY", created_by=by)
+    runtime.SystemicExample.objects.create(error=systemic, document=world.note, start=0, end=4)
+    refinement = runtime.Refinement.objects.create(project=project, source=errors, author=refined, method="offline")
+    refinement.items.create(document=world.note, number=1, start=0, end=4, label="CITY")
+    runtime.ReviewSkill.objects.create(project=project, name="names", version=1, labels=["*"], text=everything.WORD)
 
 
 # Accounts outlive the project, and certificates are verified with the keys.

@@ -45,17 +45,7 @@ from annotations.scores.services.asking import start_score
 from annotations.scores.services.scoring import score_request
 from annotations.scores.services.side_by_side import comparison_request
 from annotations.text.hashes import string_key
-from models_runtime.models import (
-    Feed,
-    FeedFile,
-    FeedNote,
-    Judge,
-    JudgedNote,
-    Judging,
-    Judgment,
-    LlmAnswer,
-    TrainedModel,
-)
+from models_runtime import models as runtime
 from models_runtime.runs.services import runs
 from models_runtime.runs.services.comparing import start_comparison
 from models_runtime.training.jobs.kept_models import checkpoint_of
@@ -133,14 +123,14 @@ def jobs(world):
 
 
 def language_models(world):
-    judging = Judging.objects.create(
+    judging = runtime.Judging.objects.create(
         project=world.project, author=world.run, gold_version=world.version, threshold=0.5, language="it",
         prompt="Judge.", prompt_version="1",
     )  # fmt: skip
-    judge = Judge.objects.create(judging=judging, position=0, server="ward", model="small")
-    judged = JudgedNote.objects.create(judging=judging, document=world.note, entities=[], hidden=[], beside={})
-    Judgment.objects.create(judge=judge, note=judged, verdicts={}, error=f"about {WORD}")
-    LlmAnswer.objects.create(document=world.note, key="k", found=[[0, 3, WORD]])
+    judge = runtime.Judge.objects.create(judging=judging, position=0, server="ward", model="small")
+    judged = runtime.JudgedNote.objects.create(judging=judging, document=world.note, entities=[], hidden=[], beside={})
+    runtime.Judgment.objects.create(judge=judge, note=judged, verdicts={}, error=f"about {WORD}")
+    runtime.LlmAnswer.objects.create(document=world.note, key="k", found=[[0, 3, WORD]])
     models.RewrittenNote.objects.create(
         author=world.run, document=world.note, text=f"[NOME] {WORD}", sha256="0" * 64, unmapped=[[0, 3, WORD, "", None]]
     )
@@ -169,17 +159,17 @@ def recordings(world):
 def feeds(world):
     rules = {code: {"kind": "other", "action": "mask"} for code in codes_of(world.project)}
     policy = save_policy(project=world.project, slug="letters", name="Letters", rules=rules, actor=world.mia)
-    feed = Feed.objects.create(
+    feed = runtime.Feed.objects.create(
         project=world.project, name="letters", source="in", target="out", policy=policy, created_by=world.mia
     )
-    file = FeedFile.objects.create(
+    file = runtime.FeedFile.objects.create(
         feed=feed, key="0" * 64, name=f"{NOTE}.txt", patient=PATIENT, detail=WORD, problems=[{"path": WORD}]
     )
-    FeedNote.objects.create(file=file, feed=feed, document=world.note, path="note-1.txt")
+    runtime.FeedNote.objects.create(file=file, feed=feed, document=world.note, path="note-1.txt")
 
 
 def trainings(world):
-    model = TrainedModel.objects.create(
+    model = runtime.TrainedModel.objects.create(
         project=world.project, name="learning", backend="bilstm", gold_version=world.version
     )
     checkpoint_of(model.pk).write_text(f"weights that know {WORD}")
@@ -212,8 +202,7 @@ def talk(world):
 
 def pages(world):
     client, note = world.client, world.note.pk
-    found = client.post("/projects/covid/notes/", {"name": SOUGHT_NAME})
-    assert NOTE in client.get(found.url).content.decode()
+    assert NOTE in client.get(client.post("/projects/covid/notes/", {"name": SOUGHT_NAME}).url).content.decode()
     asked = {"text": WORD, "where": "all", "annotation_set": "own", "accents": "on"}
     sought = client.post("/projects/covid/search/", asked)
     assert sought.status_code == 303 and WORD in client.get(sought.url).content.decode()

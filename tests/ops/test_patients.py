@@ -11,17 +11,6 @@ from annotations import models
 from annotations.core.services import NOTE_DELETED, PATIENT_ERASED, ServiceError
 from annotations.core.suggestions import add_strings, tally_of
 from annotations.gold.services.making import freeze
-from annotations.models import (
-    BulkAct,
-    Document,
-    Event,
-    GoldVersion,
-    Import,
-    ImportState,
-    NoteMetadata,
-    Span,
-    SuggestedString,
-)
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.ops.services.erasing import delete_note, erase_patient
 from tests import factories as make
@@ -36,13 +25,13 @@ ID = "MRN-778812"
 
 @pytest.fixture
 def mia(world, sign_in):
-    Document.objects.filter(pk=world.note.pk).update(patient_id=ID)
+    models.Document.objects.filter(pk=world.note.pk).update(patient_id=ID)
     make.make_note(world.other, patient_id=ID)
     return sign_in(world.mia)
 
 
 def ids_in(project):
-    return dict(Document.objects.filter(project=project).values_list("name", "patient_id"))
+    return dict(models.Document.objects.filter(project=project).values_list("name", "patient_id"))
 
 
 def test_preview_confirm_erase(world, mia, caplog):
@@ -50,14 +39,14 @@ def test_preview_confirm_erase(world, mia, caplog):
     assert "1 of 2 notes have a patient ID" in check_page(mia.get(PAGE))
     with caplog.at_level(logging.DEBUG):
         assert "Erase 1 note" in check_page(mia.post(PAGE, {"do": "preview", "patient_id": ID}))
-        assert Document.objects.filter(project=world.project).count() == 2
+        assert models.Document.objects.filter(project=world.project).count() == 2
         assert "1 note was erased" in check_page(mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID}))
         # A repeated request, as by a double click, erases nothing and shows no error.
         again = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID})
         assert again.status_code == 200 and "nothing to erase" in check_page(again)
-    assert set(Document.objects.filter(project=world.project)) == {world.notes[1]}
-    assert Document.objects.filter(project=world.other).count() == 1
-    event = Event.objects.get(verb=PATIENT_ERASED)
+    assert set(models.Document.objects.filter(project=world.project)) == {world.notes[1]}
+    assert models.Document.objects.filter(project=world.other).count() == 1
+    event = models.Event.objects.get(verb=PATIENT_ERASED)
     assert event.actor == world.mia and ID not in str(event.data) and ID not in caplog.text
 
 
@@ -69,7 +58,7 @@ def test_erasures_that_are_refused(world, mia):
         assert mia.post(PAGE, {"do": "preview", "patient_id": patient}).status_code == 422
         check_page(mia.post(PAGE, {"do": "erase", "patient_id": patient, "again": patient}))
     assert mia.post(PAGE, {"do": "all"}).status_code == 422
-    Import.objects.create(project=world.project, format="text", state=ImportState.RUNNING)
+    models.Import.objects.create(project=world.project, format="text", state=models.ImportState.RUNNING)
     answer = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID})
     # It doesn't say that there is nothing to erase, which would end the manager's work.
     assert answer.status_code == 409 and "nothing to erase" not in check_page(answer)
@@ -89,19 +78,19 @@ def test_ids_from_a_file(world, mia, bom, delimiter):
     assert ids_in(world.project) == {"caso-001": "P1", "caso-002": "P2"}
     # The same file again changes nothing and records no event.
     assert "2 were already set" in check_page(send(mia, content.encode()))
-    assert Event.objects.get(verb=PATIENTS_SET).data == {"notes": 2}
+    assert models.Event.objects.get(verb=PATIENTS_SET).data == {"notes": 2}
 
 
 def test_types_and_sites_from_a_file(world, mia):
     html = check_page(send(mia, b"name;type;site\ncaso-001;letter;Nord\ncaso-002;;\nnowhere;letter;\n"))
     assert "The type or site of 1 note was set." in html and "nowhere" in html
-    note = Document.objects.get(pk=world.note.pk)
+    note = models.Document.objects.get(pk=world.note.pk)
     assert (note.metadata.note_type, note.metadata.site, note.patient_id) == ("letter", "Nord", ID)
     # An empty cell changes nothing; patient IDs may stand in the same file.
     send(mia, b"name,patient_id,type,site\ncaso-001,P-9,report,\n")
-    note = Document.objects.get(pk=note.pk)
+    note = models.Document.objects.get(pk=note.pk)
     assert (note.metadata.note_type, note.metadata.site, note.patient_id) == ("report", "Nord", "P-9")
-    assert [event.data for event in Event.objects.filter(verb=METADATA_SET)] == [{"notes": 1}, {"notes": 1}]
+    assert [event.data for event in models.Event.objects.filter(verb=METADATA_SET)] == [{"notes": 1}, {"notes": 1}]
 
 
 @pytest.mark.parametrize(
@@ -135,28 +124,28 @@ def test_erasing_takes_the_same_number_of_queries_however_much_there_is(world):
         make.make_set(kept, run, words, submitted=True)
         for at in range(many):
             string = 1000 * number + at
-            Span.objects.filter(annotation_set__author=run, start=at * 9).update(string_key=string)
+            models.Span.objects.filter(annotation_set__author=run, start=at * 9).update(string_key=string)
             frozen = {"number": 100 * number + at + 1, "note_count": 1, "span_count": 0, "content_hash": "0" * 64}
-            GoldVersion.objects.create(**about, **frozen).notes.create(document=note, spans=[])
-            Import.objects.create(**about, state="done", report={"refused": [["x", "y"]], "warnings": []})
+            models.GoldVersion.objects.create(**about, **frozen).notes.create(document=note, spans=[])
+            models.Import.objects.create(**about, state="done", report={"refused": [["x", "y"]], "warnings": []})
             only_here = make.make_span(annotation_set, 9 * at, 9 * at + 4, "CITY")
-            Span.objects.filter(pk=only_here.pk).update(string_key=9_000 + string)
-            BulkAct.objects.create(
+            models.Span.objects.filter(pk=only_here.pk).update(string_key=9_000 + string)
+            models.BulkAct.objects.create(
                 **about, user=world.mia, act="accept", rule={"kind": "string", "string": 9_000 + string}
             )
-        SuggestedString.objects.filter(author=run).delete()
-        add_strings(tally_of(Span.objects.filter(annotation_set__author=run)))
+        models.SuggestedString.objects.filter(author=run).delete()
+        add_strings(tally_of(models.Span.objects.filter(annotation_set__author=run)))
         # The sample of every string is a span that the erasure deletes.
         for span in annotation_set.spans.filter(label__name="PATIENT"):
-            SuggestedString.objects.filter(author=run, string_key=span.string_key).update(sample=span.pk)
+            models.SuggestedString.objects.filter(author=run, string_key=span.string_key).update(sample=span.pk)
         with CaptureQueriesContext(connection) as counted:
             erase_patient(project=world.project, patient_id=patient, actor=world.mia)
         counts.append(len(counted))
-        assert set(BulkAct.objects.values_list("rule__string", flat=True)) == {-1}
-        assert set(GoldVersion.objects.values_list("erased_count", flat=True)) == {1}
-        assert all(done.report["refused_more"] == 1 for done in Import.objects.filter(project=world.project))
-        samples = SuggestedString.objects.filter(author=run).values_list("sample", flat=True)
-        assert set(samples) == set(Span.objects.filter(annotation_set__document=kept).values_list("pk", flat=True))
+        assert set(models.BulkAct.objects.values_list("rule__string", flat=True)) == {-1}
+        assert set(models.GoldVersion.objects.values_list("erased_count", flat=True)) == {1}
+        assert all(done.report["refused_more"] == 1 for done in models.Import.objects.filter(project=world.project))
+        samples = models.SuggestedString.objects.filter(author=run).values_list("sample", flat=True)
+        assert set(samples) == {span.pk for span in models.Span.objects.filter(annotation_set__document=kept)}
     assert counts[1] == counts[2]
 
 
@@ -184,19 +173,19 @@ def test_a_patient_from_the_id_to_the_erasure(program):
     ]  # fmt: skip
     set_ = program.post(f"{PATIENTS}/ids", {"rows": rows})
     assert set_.json() == {"patients": 1, "metadata": 1, "unknown": ["gone"]}
-    assert NoteMetadata.objects.get().site == "Ward"
+    assert models.NoteMetadata.objects.get().site == "Ward"
     assert program.get(PATIENTS).json() == {"notes": 2, "with_id": 1, "backups": []}
 
-    copy = make.make_note(make.make_project("copy"), Document.objects.get(name="caso-001").text, "another name")
+    copy = make.make_note(make.make_project("copy"), models.Document.objects.get(name="caso-001").text, "another name")
     counts = {"notes": 1, "annotation_sets": 1, "copies": 1}
     preview = program.post(f"{PATIENTS}/preview", {"patient_id": ID}).json()
     assert counts.items() <= preview.items()
     assert {"what": "Project name", "count": 1, "url": "/projects/covid/settings/"} in preview["texts"]
-    assert Document.objects.exclude(pk=copy.pk).count() == 2
+    assert models.Document.objects.exclude(pk=copy.pk).count() == 2
     assert wrong(program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": "MRN"})) == {"again"}
     erased = program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": ID}, idempotency_key="1")
     assert counts.items() <= erased.json().items()
-    assert Document.objects.exclude(pk=copy.pk).get().name == "caso-002"
+    assert models.Document.objects.exclude(pk=copy.pk).get().name == "caso-002"
     again = program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": ID}, idempotency_key="1")
     # The answer names notes with comments, so it is not stored.
     assert (again.status_code, again.json()["code"]) == (409, "erased")

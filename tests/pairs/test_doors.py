@@ -43,8 +43,7 @@ def test_the_page_starts_a_job_shows_the_flagged_pairs_first_and_settles(project
     client = signed_in(mia)
     assert f'href="{PAGE}"' in check_page(client.get(reverse("import", args=["court"])))
     assert "No published decisions yet" in check_page(client.get(PAGE))
-    sent = {"file": zipped(twins()), "method": "diff", "window": 10, "threshold": 0.6}
-    answer = client.post(PAGE, sent)
+    answer = client.post(PAGE, {"file": zipped(twins()), "method": "diff", "window": 10, "threshold": 0.6})
     job = Job.objects.get()
     assert answer.status_code == 302 and answer["Location"] == reverse("job", args=["court", job.number])
     work(job.pk)
@@ -89,8 +88,7 @@ def test_the_routes(project, mia):
     program = Program(mia)
     upload = zipped(twins())
     upload.name = "pile.zip"
-    answer = program.upload("/projects/court/pairs", {"file": upload, "threshold": "0.6"})
-    assert answer.status_code == 202
+    assert program.upload("/projects/court/pairs", {"file": upload, "threshold": "0.6"}).status_code == 202
     work(Job.objects.get().pk)
     rows = {row["name"]: row for row in program.get("/projects/court/pairs").json()["items"]}
     assert (rows["q"]["state"], rows["p"]["state"], rows["q"]["spans"] > 0) == ("paired", "ambiguous", True)

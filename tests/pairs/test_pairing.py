@@ -49,8 +49,7 @@ def spans_of(author="published-1"):
 
 
 def wanted(made):
-    rows = [(f"clear-{number}", *bounds) for number, one in enumerate(made, 1) for bounds in one.hidden]
-    return sorted(rows)
+    return sorted([(f"clear-{number}", *bounds) for number, one in enumerate(made, 1) for bounds in one.hidden])
 
 
 def test_a_pile_becomes_notes_published_decisions_and_an_annotation_set(project):
@@ -99,8 +98,7 @@ def test_parquet_with_id_file_name_and_text(project):
 def test_the_window_joins_neighbors_and_gets_an_author_of_its_own(project):
     _made, texts = pile_of(2)
     first = pair(project, texts)
-    again = pair(project, texts)
-    assert again.result == first.result and AnnotationSet.objects.count() == 2
+    assert pair(project, texts).result == first.result and AnnotationSet.objects.count() == 2
     other = pair(project, texts, method="window", window=5)
     assert other.result["author"] == "published-2" and AnnotationSet.objects.count() == 4
     assert set(PublishedDecision.objects.values_list("method", flat=True)) == {"window"}
@@ -210,8 +208,7 @@ def test_a_canceled_job_removes_what_is_half_done(project):
     from annotations.jobs.services.queue import cancel
 
     _made, texts = pile_of(2)
-    job = start(project, texts)
-    cancel(job)
+    cancel(start(project, texts))
     assert Import.objects.get().state == ImportState.CANCELED
     assert not StoredFile.objects.exists() and not Document.objects.exists()
     assert pair(project, texts).result["pairs"] == 2
@@ -256,8 +253,7 @@ def test_notes_erased_during_the_work_stop_it(project, monkeypatch):
         real(self)
 
     monkeypatch.setattr(pairing.Pairing, "_align", erasing)
-    job = pair(project, texts)
-    assert job.state == JobState.FAILED and not AnnotationSet.objects.exists()
+    assert pair(project, texts).state == JobState.FAILED and not AnnotationSet.objects.exists()
     monkeypatch.setattr(pairing.Pairing, "_align", real)
     assert pair(project, texts).result["pairs"] == 2
 

@@ -46,8 +46,7 @@ def test_the_first_command_prepares_the_folder(manage, environ):
 @sqlite_only
 def test_a_first_command_prepares_nothing_that_somebody_uses(manage, environ, tmp_path):
     """A folder of an app whose database is elsewhere, and a database that DATABASE_URL names, are left alone."""
-    folder = Path(environ["DEIDREVIEW_DATA"])
-    (folder / "static").mkdir(parents=True)
+    (Path(environ["DEIDREVIEW_DATA"]) / "static").mkdir(parents=True)
     done = create(manage)
     assert done.returncode == 1 and lines(done)[-1].endswith("manage.py prepare"), done.stderr
     elsewhere = create(

@@ -23,8 +23,7 @@ def test_start_kill_start_stop_and_restore_with_the_data_still_there(start, mana
 
     def idle_again():
         """The demo's run is a job: one process pushes it to Redis, another takes it, and a third shows it."""
-        found = json.loads(manage("queues", "--json").stdout)["queues"]
-        (cpu,) = [row for row in found if row["queue"] == "cpu"]
+        (cpu,) = [row for row in json.loads(manage("queues", "--json").stdout)["queues"] if row["queue"] == "cpu"]
         return cpu["workers"] == 1 and cpu["waiting"] == cpu["running"] == 0
 
     wait_for(idle_again, 60, "the demo's run")
@@ -101,8 +100,7 @@ def test_a_backup_is_restored_into_a_folder_with_a_long_name(start, manage, tmp_
 
 
 def test_redis_is_not_on_the_network(running):
-    redis = running.commands()["redis"]
-    assert [one for one in redis.net_connections() if one.laddr] == []
+    assert [one for one in running.commands()["redis"].net_connections() if one.laddr] == []
     assert list((running.data / "redis").glob("appendonly*"))
 
 

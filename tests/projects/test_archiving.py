@@ -137,8 +137,7 @@ def test_the_commands_that_archive_and_restore(world, capsys):
     capsys.readouterr()
     for words, archived, changed in (([], True, False), (["--restore"], False, True)):
         call_command("archive_project", "covid", "--json", *words)
-        said = json.loads(capsys.readouterr().out)
-        assert said == {"project": "covid", "archived": archived, "changed": changed}
+        assert json.loads(capsys.readouterr().out) == {"project": "covid", "archived": archived, "changed": changed}
     events = list(models.Event.objects.values_list("verb", "actor"))
     assert events == [(PROJECT_ARCHIVED, world.mia.pk), (PROJECT_RESTORED, None)]
 

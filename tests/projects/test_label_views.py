@@ -8,15 +8,7 @@ from django.urls import reverse
 from annotations.core.labels import labels_of
 from annotations.core.services import ServiceError
 from annotations.models import Category, Event, Job, JobState, Label, Span
-from annotations.projects.events import (
-    CATEGORY_ADDED,
-    CATEGORY_CHANGED,
-    CATEGORY_DELETED,
-    CATEGORY_MOVED,
-    LABEL_CHANGED,
-    LABEL_MERGED,
-    LABEL_MOVED,
-)
+from annotations.projects import events
 from annotations.projects.services import categories
 from annotations.projects.services.labels import add_label, merge_labels
 from annotations.release.selectors.known import kinds_of_labels
@@ -50,8 +42,7 @@ def test_the_table_counts_spans(world, mia, django_assert_max_num_queries):
     mia.get(PAGE)  # the first request of a session saves it
     with django_assert_max_num_queries(14):
         html = check_page(mia.get(PAGE))
-    row = html.partition(">PATIENT<")[2].partition("</tr>")[0]
-    assert '<td data-label="Spans" class="num">2</td>' in row
+    assert '<td data-label="Spans" class="num">2</td>' in html.partition(">PATIENT<")[2].partition("</tr>")[0]
     assert "<kbd>1</kbd>" in html and "Merged labels" not in html
 
 
@@ -76,13 +67,13 @@ def test_a_label_is_moved_within_its_category(world, mia, city):
         assert mia.post(place, {"position": position}).url == f"{PAGE}#label-{street.pk}"
     # Without categories, the labels of others stay where they were.
     assert names() == (["CITY", "STREET", "HOSPITAL", "AGE"], ["CITY", "STREET", "AGE", "HOSPITAL"])
-    assert Event.objects.get(verb=LABEL_MOVED).data == {"label": "STREET", "before": 3, "after": 2}
+    assert Event.objects.get(verb=events.LABEL_MOVED).data == {"label": "STREET", "before": 3, "after": 2}
     html = check_page(mia.get(PAGE))
     assert 'Up<span class="sr-only"> CITY' not in html and 'Down<span class="sr-only"> CITY' in html
     assert 'Up<span class="sr-only"> HOSPITAL' in html and 'Down<span class="sr-only"> HOSPITAL' not in html
     merge_labels(source=street, target=city, actor=world.mia)
     assert "This label no longer exists." in mia.post(place, {"position": 0}, follow=True).text
-    assert Event.objects.filter(verb=LABEL_MOVED).count() == 1
+    assert Event.objects.filter(verb=events.LABEL_MOVED).count() == 1
 
 
 # ── Changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -102,7 +93,7 @@ def send(mia, city):
 def test_a_label_is_changed(world, mia, city, send):
     check_page(mia.get(edit_of(city)))
     for _ in range(2):  # saving the same values again changes nothing and records no event
-        assert send().url == PAGE and Event.objects.get(verb=LABEL_CHANGED).actor == world.mia
+        assert send().url == PAGE and Event.objects.get(verb=events.LABEL_CHANGED).actor == world.mia
     city.refresh_from_db()
     assert (city.name, city.hotkey, city.placeholder, city.code) == ("TOWN", "t", "[TOWN]", "CITY")
     assert city.description == "Towns.\nNot streets."
@@ -110,14 +101,14 @@ def test_a_label_is_changed(world, mia, city, send):
     assert send(category=name.pk, hotkey="").url == PAGE
     city.refresh_from_db()
     assert (city.category, city.hotkey) == (name, "")
-    assert Event.objects.filter(verb=LABEL_CHANGED).latest("pk").data["after"]["category"] == name.code
+    assert Event.objects.filter(verb=events.LABEL_CHANGED).latest("pk").data["after"]["category"] == name.code
 
 
 def test_attributes_are_changed_and_markup_stays_text(mia, city, send):
     send(attributes="Family\r\nStatus: current | past", name="<i>x", description="<script>1</script>")
     city.refresh_from_db()
     assert city.attributes == [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
-    assert Event.objects.get(verb=LABEL_CHANGED).data["after"]["attributes"] == "Family\nStatus: current | past"
+    assert Event.objects.get(verb=events.LABEL_CHANGED).data["after"]["attributes"] == "Family\nStatus: current | past"
     html = check_page(mia.get(PAGE))
     assert "Status: current | past</span>" in html and "<i>x" not in html and "&lt;script&gt;1" in html
     assert "Family\nStatus: current | past</textarea>" in check_page(mia.get(edit_of(city)))
@@ -177,7 +168,7 @@ def test_merge_shows_counts_first_and_happens_once(world, mia, source, city):
     for _ in range(2):  # a double click does no harm
         assert mia.post(merge_of(source), {"into": city.pk}).url == PAGE
     assert Span.objects.filter(label=city).count() == 3 and not Span.objects.filter(label=source).exists()
-    assert Event.objects.filter(verb=LABEL_MERGED).count() == 1
+    assert Event.objects.filter(verb=events.LABEL_MERGED).count() == 1
     html = check_page(mia.get(PAGE))
     assert "Merged labels" in html and "merged into CITY" in html
     assert mia.get(edit_of(source)).url == edit_of(city)
@@ -221,8 +212,7 @@ def test_own_labels_get_their_type_on_pages_by_the_api_and_by_files(world, sign_
 
     made = api.post(LABELS, {"name": "Plate", "category": city.category.code, "identifier": "vehicle"})
     assert made.status_code == 201 and made.json()["identifier"] == "vehicle"
-    refused = changed(api, extension, "moon")
-    assert [error["field"] for error in refused.json()["errors"]] == ["identifier"]
+    assert [error["field"] for error in changed(api, extension, "moon").json()["errors"]] == ["identifier"]
     assert changed(api, extension, "phone").json()["identifier"] == "phone"
 
     file = tmp_path / "labels.csv"
@@ -270,7 +260,7 @@ def positions(world):
     return list(Category.objects.filter(label_set__project=world.project).values_list("position", flat=True))
 
 
-def events(verb):
+def data_of(verb):
     return [event.data for event in Event.objects.filter(verb=verb)]
 
 
@@ -289,7 +279,7 @@ def test_a_category_is_added_and_chosen_for_the_next_label(world, mia):
     assert (row.code, row.hue, row.position) == ("Gerate", 7, len(before))
     assert response.url == f"{PAGE}?category={row.pk}#add"
     assert f'<option value="{row.pk}" selected>' in check_page(mia.get(response.url))
-    assert events(CATEGORY_ADDED) == [{"category": "Gerate"}]
+    assert data_of(events.CATEGORY_ADDED) == [{"category": "Gerate"}]
 
 
 def test_categories_that_cannot_be_added(world, mia, empty, monkeypatch):
@@ -320,7 +310,7 @@ def test_name_and_color_are_changed_where_notes_show_them(world, sign_in, mia, p
         assert mia.post(page_of(place), after).url == PAGE
     place.refresh_from_db()
     assert (place.name, place.hue, place.code) == ("Places", hue, code)
-    (change,) = events(CATEGORY_CHANGED)
+    (change,) = data_of(events.CATEGORY_CHANGED)
     assert (change["before"], change["after"]) == (before, after)
     assert "color " in check_page(mia.get(reverse("audit", args=["covid"])))
     html = sign_in(world.ann).get(reverse("annotate", args=["covid", world.note.pk])).text
@@ -353,11 +343,10 @@ def test_a_category_is_moved(world, mia, empty):
         assert "was not moved" in mia.post(page_of(empty, "move"), {"position": position}, follow=True).text
     assert names(world) == before
     for _click in range(2):  # a double click moves it once
-        response = mia.post(page_of(empty, "move"), {"position": len(before) - 2})
-        assert response.url == f"{PAGE}#category-{empty.pk}"
+        assert mia.post(page_of(empty, "move"), {"position": len(before) - 2}).url == f"{PAGE}#category-{empty.pk}"
     assert names(world) == [*before[:-2], "Machines", before[-2]]
     assert positions(world) == list(range(len(before)))
-    assert events(CATEGORY_MOVED) == [{"category": "Machines", "before": len(before), "after": len(before) - 1}]
+    assert data_of(events.CATEGORY_MOVED) == [{"category": "Machines", "before": len(before), "after": len(before) - 1}]
     mia.post(page_of(empty, "move"), {"position": 0})
     html = check_page(mia.get(PAGE))
     assert 'Up<span class="sr-only"> Machines' not in html and 'Down<span class="sr-only"> Machines' in html
@@ -376,7 +365,7 @@ def test_an_empty_category_is_deleted_once(world, mia, empty):
     for _click in range(2):
         assert mia.post(page_of(empty, "delete")).url == PAGE
     assert "Machines" not in names(world) and positions(world) == list(range(len(names(world))))
-    assert events(CATEGORY_DELETED) == [{"category": "Machines", "id": empty.pk}]
+    assert data_of(events.CATEGORY_DELETED) == [{"category": "Machines", "id": empty.pk}]
     for write in (
         lambda: add_label(label_set=world.project.label_set, category=empty, name="ROBOT", actor=None),
         lambda: categories.update_category(category=empty, name="Robots", hue=1, actor=None),

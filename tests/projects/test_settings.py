@@ -14,13 +14,6 @@ from annotations.models import AnnotationSet, Assignment, Event, Membership, Pro
 from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED, PROJECT_CHANGED
 from annotations.projects.forms.settings import AssignForm
 from annotations.projects.services import assigning
-from annotations.projects.services.assigning import (
-    assign_list,
-    assign_new_member,
-    assign_new_notes,
-    fill_up,
-    release_idle_notes,
-)
 from annotations.projects.services.projects import update_project
 from tests import factories as make
 from tests.worlds.checks import check_page, refused
@@ -116,16 +109,15 @@ def test_notes_are_assigned_by_name(world, cas):
     for _ in range(2):
         form = AssignForm({"annotator": cas.pk, "names": " caso-001 \r\n\r\ncaso-002\ncaso-001"}, annotators=[cas])
         assert form.is_valid() and form.cleaned_data["names"] == ["caso-001", "caso-002"]
-        assign_list(project=world.project, user=cas, names=form.cleaned_data["names"], actor=world.mia)
+        assigning.assign_list(project=world.project, user=cas, names=form.cleaned_data["names"], actor=world.mia)
     assert live(world)["cas"] == 2
 
 
 def test_a_wrong_name_or_person_assigns_nothing(world, mia, cas):
     for names, words in (("\n \n", "required"), ("", "required")):
-        form = AssignForm({"annotator": cas.pk, "names": names}, annotators=[cas])
-        assert words in str(form.errors["names"])
+        assert words in str(AssignForm({"annotator": cas.pk, "names": names}, annotators=[cas]).errors["names"])
     with refused("note"):
-        assign_list(project=world.project, user=cas, names=["caso-001", "nowhere"], actor=world.mia)
+        assigning.assign_list(project=world.project, user=cas, names=["caso-001", "nowhere"], actor=world.mia)
     for user in (world.vic.pk, world.out.pk, "", "x", HUGE):
         assert set(AssignForm({"annotator": user, "names": "caso-001"}, annotators=[cas]).errors) == {"annotator"}
     assert live(world) == {"ann": 2, "ben": 2}
@@ -158,7 +150,7 @@ def test_each_note_goes_to_the_annotators_with_the_fewest_open_notes(world, cas)
     Assignment.objects.filter(user=world.ben).delete()
     third = make.make_note(world.project)
     released = Assignment.objects.create(project=world.project, document=third, user=cas, state="released")
-    assert fill_up(project=world.project, actor=world.mia) == 4
+    assert assigning.fill_up(project=world.project, actor=world.mia) == 4
     assigned = Assignment.objects.exclude(state="released").values_list("document", "user")
     assert all(sum(note == pk for note, _ in assigned) == 2 for pk in (*[n.pk for n in world.notes], third.pk))
     assert (third.pk, cas.pk) not in assigned
@@ -185,23 +177,23 @@ def more(project, number):
 @pytest.mark.parametrize("rule", ["everyone", "some"])
 def test_new_notes_go_only_to_annotators_with_room(world, limited, rule):
     limited.distribution = rule
-    assert assign_new_notes(project=limited, notes=[note.pk for note in more(limited, 4)]) == 2
+    assert assigning.assign_new_notes(project=limited, notes=[note.pk for note in more(limited, 4)]) == 2
     assert live(world) == {"ann": 3, "ben": 3}
 
 
 def test_new_annotators_and_existing_notes_follow_the_quota(world, limited, mia):
     more(limited, 4)
     cas = make.make_member(limited, user="cas")
-    assert assign_new_member(project=limited, user=cas) == 3
+    assert assigning.assign_new_member(project=limited, user=cas) == 3
     assert "2 assignments were made" in check_page(mia.post(FILL, follow=True))
     assert live(world) == {"ann": 3, "ben": 3, "cas": 3}
 
 
 def test_notes_assigned_by_name_are_never_refused(world, limited):
     names = [note.name for note in more(limited, 4)]
-    assign_list(project=limited, user=world.ann, names=names, actor=world.mia)
+    assigning.assign_list(project=limited, user=world.ann, names=names, actor=world.mia)
     assert live(world)["ann"] == 6
-    assert assign_new_notes(project=limited, notes=[make.make_note(limited).pk]) == 1
+    assert assigning.assign_new_notes(project=limited, notes=[make.make_note(limited).pk]) == 1
     assert live(world) == {"ann": 6, "ben": 3}
 
 
@@ -234,7 +226,7 @@ def release_after(monkeypatch):
     def release(days=0.0):
         now = timezone.now() + timedelta(days=days)
         monkeypatch.setattr(assigning, "timezone", SimpleNamespace(now=lambda: now))
-        release_idle_notes()
+        assigning.release_idle_notes()
 
     return release
 
@@ -248,7 +240,7 @@ def works(client, note):
 
 
 def test_notes_of_an_idle_annotator_go_to_another_one(ward, sign_in, release_after):
-    assert release_idle_notes in tidiers
+    assert assigning.release_idle_notes in tidiers
     works(sign_in(ward.ben), make.make_note(ward.project, annotators=[ward.ben]))
     release_after(6.9)
     assert states(ward.ann) == ["open", "open"]
@@ -294,6 +286,6 @@ def test_who_comes_back_takes_the_free_notes_back(ward, long_ago, sign_in, relea
     Assignment.objects.create(project=ward.project, document=ward.notes[1], user=ward.ben)
     assert "1 note is assigned to you again" in check_page(ann.post(TAKE_BACK, follow=True))
     assert states(ward.ann) == ["open", "released"] and ann.get(annotate).status_code == 200
-    release_idle_notes()  # the notes count as assigned now
+    assigning.release_idle_notes()  # the notes count as assigned now
     assert states(ward.ann) == ["open", "released"]
     assert "These notes went to other annotators" in check_page(ann.post(TAKE_BACK, follow=True))

@@ -35,8 +35,7 @@ def test_the_list_shows_each_person_their_own_projects_and_work(world, mia, ann,
 
 
 def test_a_manager_makes_a_project(world, mia):
-    html = check_page(mia.get(ADD))
-    assert 'value="i2b2-2014" required aria-describedby="set-i2b2-2014-text" checked' in html
+    assert 'value="i2b2-2014" required aria-describedby="set-i2b2-2014-text" checked' in check_page(mia.get(ADD))
     for _ in range(2):  # a double click makes one project
         assert mia.post(ADD, NEW).url == "/projects/ward-seven/"
     project = Project.objects.get(name="Ward seven")

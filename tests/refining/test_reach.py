@@ -118,8 +118,7 @@ def test_no_tool_reaches_another_project_a_file_or_the_network(world, watched):
         for arguments in tried:
             answer = watched(lambda tool=tool, arguments=arguments: call(world.token, tool.name, arguments))
             calls += 1
-            text = json.dumps(answer, ensure_ascii=False)
-            assert SECRET not in text, (tool.name, arguments)
+            assert SECRET not in json.dumps(answer, ensure_ascii=False), (tool.name, arguments)
             if "refused" not in answer:
                 answered.add(tool.name)
     assert watched.seen == []

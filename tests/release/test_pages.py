@@ -21,8 +21,7 @@ FINDINGS, DECIDE = (reverse(name, args=["covid", 1]) for name in ("release_findi
 def found(clinic, sign_in):
     """The clinic with a signed-in manager, and the findings: Rossi twice, Torino once."""
     clinic.client = sign_in(clinic.mia)
-    rows = list(LeakFinding.objects.order_by("note", "start"))
-    clinic.first, clinic.torino, clinic.second = rows
+    clinic.first, clinic.torino, clinic.second = list(LeakFinding.objects.order_by("note", "start"))
     assert clinic.first.string_key == clinic.second.string_key
     return clinic
 
@@ -85,18 +84,15 @@ def test_malformed_answers_decide_nothing(found):
 
 def test_a_signed_release_shows_its_findings_without_buttons(found):
     Release.objects.update(state=ReleaseState.SIGNED)
-    html = check_page(found.client.get(FINDINGS))
-    assert "<button" not in html.split("leak-groups")[1].split("</main>")[0]
-    response = ask(found, found.first, "allow", script=False)
-    assert "not yet signed" in check_page(found.client.get(response.url))
+    assert "<button" not in check_page(found.client.get(FINDINGS)).split("leak-groups")[1].split("</main>")[0]
+    assert "not yet signed" in check_page(found.client.get(ask(found, found.first, "allow", script=False).url))
 
 
 def test_a_finding_in_the_name_of_a_note(found):
     note = make.make_note(found.project, "Mario Rossi.", "rossi-mario", patient_id="P-1")
     make.make_set(note, found.gold, [(0, 11, "PATIENT")], submitted=True)
     make_release(found.project, found.mia)
-    html = check_page(found.client.get(reverse("release_findings", args=["covid", 2])))
-    assert "in the name of the note" in html
+    assert "in the name of the note" in check_page(found.client.get(reverse("release_findings", args=["covid", 2])))
 
 
 def test_the_placeholder_of_a_finding_without_a_label_is_chosen(found):

@@ -176,8 +176,7 @@ def test_the_reserved_domain_of_a_surrogate_address_is_no_finding(ward):
 
 
 def test_a_patient_named_by_chance_like_the_surrogate_of_a_physician_is_no_finding(ward):
-    first = released(ward, "surrogate")[1]["it-1"].text
-    family = re.search(r"dott\. \w+ (\w+)", first)[1]
+    family = re.search(r"dott\. \w+ (\w+)", released(ward, "surrogate")[1]["it-1"].text)[1]
     text = f"Paziente: «{family}|PATIENT». Dott. «Paolo Serra|DOCTOR».\n"
     add_note(ward.project, "it-2", text, language="it", patient_id="P-7")
     release, rows = released(ward, "surrogate")

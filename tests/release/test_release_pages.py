@@ -56,8 +56,7 @@ def test_a_wrong_form_is_refused(clinic, sign_in):
 
 
 def test_the_page_asks_once_for_the_kind_of_a_label_of_ones_own(clinic, sign_in):
-    city = clinic.labels["CITY"]
-    Label.objects.filter(pk=city.pk).update(code="TOWN", name="Town")
+    Label.objects.filter(pk=clinic.labels["CITY"].pk).update(code="TOWN", name="Town")
     client = sign_in(clinic.mia)
     assert 'name="kind-TOWN"' in check_page(client.get(NEW))
     shown = {}
@@ -156,8 +155,7 @@ def test_figures_after_an_erasure_are_those_of_the_notes_that_are_left(clinic, s
     assert figures["spans_by_label"] == {"AGE": 1, "CITY": 1, "PATIENT": 1}
     assert figures["leaks"] == {"found": 0, "replaced": 0, "allowed": 0, "open": 0}
     client = sign_in(clinic.mia)
-    html = check_page(client.get(url("release")))
-    assert "2 notes erased since</small>" in html
+    assert "2 notes erased since</small>" in check_page(client.get(url("release")))
     assert '<span>1 <span class="tag warn">2 erased since</span></span>' in check_page(client.get(RELEASES))
     if state == "prepared":
         # Counting all notes again gives the same figures.

@@ -105,8 +105,7 @@ def test_one_string_is_decided_once_and_an_allowed_term_is_no_finding(ward):
     sealed = project_key(ward).seal("Fairview Hospital")
     ListedTerm.objects.create(project=ward, kind="allow", sealed=sealed, digest="d")
     release = make_release(ward)
-    found = strings_of(release)
-    assert "Fairview Hospital" not in {text for text, *_about in found}
+    assert "Fairview Hospital" not in {text for text, *_about in strings_of(release)}
     key = LeakFinding.objects.filter(note__release=release, label="CITY").values_list("string_key", flat=True)
     assert len(key) == 3 and len(set(key)) == 1
     assert answer_chosen(release=release, string_key=key[0], answer="allow", actor=None) == 3

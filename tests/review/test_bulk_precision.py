@@ -83,8 +83,7 @@ def test_the_expected_precision_is_the_mean_calibrated_confidence_of_open_sugges
     found = by_command()
     assert (found["calibrated"], found["expected"]) == (10, pytest.approx(0.93))
 
-    shares = re.findall("<span>(9[0-9]%)</span>", page_of(suggested))
-    assert shares == ["93%", "95%", "91%"], "all labels, then each"
+    assert re.findall("<span>(9[0-9]%)</span>", page_of(suggested)) == ["93%", "95%", "91%"], "all labels, then each"
     # They tell nothing about another label.
     string = str(string_of(suggested).pk)
     for words, expected in (((), 0.91), (("--as", "CITY"), None), (("--as", "HOSPITAL"), 0.91)):

@@ -172,8 +172,7 @@ def test_acceptance_counts_single_decisions(decided):
     assert figures["By source"] == [("rules-1: title", 0, 0, 1, 2), ("rules-1: place", 0, 1, 0, 0)]
     assert figures["By confidence"] == [("0 to 50%", 0, 1, 0, 0), ("95 to 100%", 0, 0, 1, 2)]
     assert page.context["overruled"] == [OverruledCounts("mia", "rev", 1, 1)]
-    only = decided.client.get(f"{url('acceptance')}?run={decided.runs[1].pk}")
-    assert "No decisions yet" in check_page(only)
+    assert "No decisions yet" in check_page(decided.client.get(f"{url('acceptance')}?run={decided.runs[1].pk}"))
 
 
 def test_the_log_lists_the_decisions_in_both_formats(decided):

@@ -121,8 +121,7 @@ def test_finishing_and_reopening(suggested, rev, decide):
     page = rev.post(finish, follow=True)  # as a form, without the script
     assert "1 suggestion is still open" in check_page(page)
     decide("reject", suggestion=suggested.place.pk)
-    answer = send(rev, finish, person)
-    assert answer.json == {"next": f"{url(suggested, 'review_next')}?after={suggested.note.pk}"}
+    assert send(rev, finish, person).json == {"next": f"{url(suggested, 'review_next')}?after={suggested.note.pk}"}
     assert rev.post(finish).url.startswith(url(suggested, "review_next"))
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
     late = decide("accept", suggestion=suggested.place.pk)
@@ -211,8 +210,7 @@ def test_a_reviewer_sets_attributes_of_gold(given, decide):
     assert put(decide, given, "Status", 3).status == 400
     # A correction keeps what the reviewer set; a rejection and its undo, too.
     shorter = {"start": 6, "end": 11, "label": given.labels["PATIENT"], "quote": TEXT[6:11]}
-    seen = ["accepted", 0, 11, given.labels["PATIENT"]]
-    decide("correct", **shorter, seen=seen)
+    decide("correct", **shorter, seen=["accepted", 0, 11, given.labels["PATIENT"]])
     assert gold() == [("PATIENT", {"Status": "past"})]
     decide("reject", seen=["accepted", 6, 11, given.labels["PATIENT"]])
     assert gold() == []

@@ -121,8 +121,7 @@ def test_a_span_that_is_in_gold_is_not_planted(world):
 
 
 def test_a_found_leak_is_decided_and_the_review_finishes(world):
-    finished = world.review(world.rita, marks=[(0, 11, "PATIENT")])
-    assert finished.finished_by == world.rita
+    assert world.review(world.rita, marks=[(0, 11, "PATIENT")]).finished_by == world.rita
     planted = PlantedLeak.objects.get()
     assert (planted.result, planted.reviewer) == ("found", world.rita) and planted.revealed_at
     assert world.shown()[NAME] == ("accepted", "found")

@@ -172,8 +172,7 @@ def test_a_found_leak_is_reported_on_the_next_page(planting, sign_in):
     mark = {"act": "add", "start": 0, "end": 11, "label": planting.labels["PATIENT"], "quote": TEXT[:11]}
     assert post(planting, "review_decide", **mark).status == 200
     following = finish(planting).json["next"]
-    html = check_page(planting.client.get(following, follow=True))
-    assert "you found the 1 planted leak." in html
+    assert "you found the 1 planted leak." in check_page(planting.client.get(following, follow=True))
     assert data_of(page(planting))["suggestions"][0]["planted"] == "found", "the finished note says so too"
     following = finish(planting, planting.notes[1]).json["next"]
     assert "planted leak" not in check_page(planting.client.get(following, follow=True))

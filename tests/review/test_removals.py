@@ -203,8 +203,7 @@ def test_requests(world, sign_in):
     def page(name="review_decide", **changes):
         return send(client, url(world, name), body(world, user=world.rita, **changes))
 
-    answer = page(act="reject", removal=world.removed, seen=["open"])
-    assert answer.status == 200 and world.removal()[0] == "rejected"
+    assert page(act="reject", removal=world.removed, seen=["open"]).status == 200 and world.removal()[0] == "rejected"
     seen = ["rejected", *world.place, world.hospital]
     assert page(act="accept", removal=world.removed, seen=seen).status == 200
     assert page(act="reject", removal=world.removed, seen=["accepted"]).status == 200

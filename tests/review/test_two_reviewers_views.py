@@ -58,8 +58,7 @@ def test_the_setting_and_the_waiting_notes(two):
     assert "1 waiting for you" in check_page(mia.get(url(two, "runs")))
     assert "1 waiting for another reviewer" in check_page(rev.get(url(two, "runs")))
     assert "needs a second reviewer" in check_page(rev.get(url(two, "review_next", two.run.pk)))
-    there = mia.get(url(two, "review_next", two.run.pk)).url
-    assert there.startswith(url(two, "review", two.run.pk, two.note.pk))
+    assert mia.get(url(two, "review_next", two.run.pk)).url.startswith(url(two, "review", two.run.pk, two.note.pk))
     string = make.SuggestedString.objects.get(author=two.run, label_id=two.labels["PATIENT"])
     for client, count in ((rev, 0), (mia, 1)):  # handed over by rev
         shown = client.get(url(two, "review_string", string.pk))

@@ -89,8 +89,7 @@ def test_a_worker_says_what_its_machine_lacks(worker, kinds, settings, tmp_path)
 
 def test_the_page_shows_models_runs_and_calibrations(worker, project, client):
     worker()
-    viewer = make.make_member(project, "viewer", "vic")
-    client.force_login(viewer)
+    client.force_login(make.make_member(project, "viewer", "vic"))
     there = reverse("backends", args=["ward"])
     html = check_page(client.get(there))
     assert "Ready" in html and "none yet" in html and "not calibrated" in html

@@ -10,7 +10,7 @@ from annotations.models import Document, Job, JobState, LabelSet, Span
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_request
 from tests import factories as make
-from tests.formats.test_spacing import by_white_space as at_white_space
+from tests.formats.test_quotes import by_white_space as at_white_space
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 from tests.worlds.queue import worked
@@ -49,8 +49,7 @@ def test_the_command_prints_recall_precision_and_all_or_nothing_recall_after_eac
     ]  # fmt: skip
     tolerant = [row["tolerant"]["same_category"] for row in rows]
     assert [rates["right"] for rates in tolerant] == [2, 3, 3] and [rates["gold"] for rates in tolerant] == [6, 6, 6]
-    ages = [row["categories"]["C3"]["tolerant_category"]["share"] for row in rows]
-    assert ages == [0, 0.5, 0.5]
+    assert [row["categories"]["C3"]["tolerant_category"]["share"] for row in rows] == [0, 0.5, 0.5]
     pooled = [row["all_or_nothing_pooled"]["categories"]["tolerant_category"] for row in rows]
     assert [(one["all_found"], one["notes"]) for one in pooled] == [(2, 6), (3, 6), (3, 6)]
     # The last row is the score of all suggestions.
@@ -62,8 +61,7 @@ def test_the_command_prints_recall_precision_and_all_or_nothing_recall_after_eac
 def test_figures_by_pass_follow_the_labels_of_another_set(passes):
     """A mapping to another label set keeps the pass of each suggestion; it has no hospitals."""
     LabelSet.objects.update(key="i2b2-2014")
-    rows = table("--into", "hipaa-18")["by_pass"]
-    assert [row["exact"]["predicted"] for row in rows] == [2, 3, 3]
+    assert [row["exact"]["predicted"] for row in table("--into", "hipaa-18")["by_pass"]] == [2, 3, 3]
 
 
 def test_the_page_draws_all_or_nothing_recall_by_pass_and_writes_its_figures(passes, sign_in):
@@ -163,8 +161,7 @@ def test_the_page_leaves_it_to_a_worker(scored, sign_in, monkeypatch):
 def test_errors_that_were_deleted_are_not_computed_by_the_page(scored, sign_in):
     wanted = asked(scored, "white")
     forget(scored.project, scoring.ERRORS, score(wanted).key)
-    response = sign_in(scored.rev).get(f"{scored.errors}?tokenizer=white", follow=True)
-    html = response.content.decode()
+    html = sign_in(scored.rev).get(f"{scored.errors}?tokenizer=white", follow=True).content.decode()
     assert "The errors were deleted to save space" in html and "Not computed yet" in html
     assert kept_score(wanted) is None
 

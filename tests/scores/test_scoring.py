@@ -142,8 +142,7 @@ def test_one_split(project):
 def test_a_merged_label_counts_as_its_new_label(project):
     freeze(project=project, actor=None)
     source, target = Label.objects.get(code="CITY"), Label.objects.get(code="HOSPITAL")
-    run_set = AnnotationSet.objects.get(author__kind="run", document__name="n0")
-    make.make_span(run_set, 44, 50, "CITY")
+    make.make_span(AnnotationSet.objects.get(author__kind="run", document__name="n0"), 44, 50, "CITY")
     merge_labels(source=source, target=target, actor=None)
     table = f1(project, version=1)
     (hospital,) = [label for label in table["labels"] if label["label"] == "HOSPITAL"]

@@ -298,8 +298,7 @@ def test_causes_are_gone_with_the_error(read, client):
     read.run_set.version += 1
     read.run_set.save()
     assert 'name="removed"' not in check_page(client.get(url("score_errors", read)))
-    page = client.get(url("score", read))
-    assert [n for n, _url in page.context["cause_total"]["cells"]] == [0, 0, 0, 0, 2]
+    assert [n for n, _url in client.get(url("score", read)).context["cause_total"]["cells"]] == [0, 0, 0, 0, 2]
     with pytest.raises(ServiceError):
         tag(read, read.missed, "S", present=False)
 

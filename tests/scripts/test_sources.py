@@ -31,8 +31,7 @@ def test_there_are_commands_for_most_sources():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_takes_these_options(command):
     name, *arguments = shlex.split(command)
-    parser = parser_of(arguments.pop(0) if name == "do" else name)
-    parser.parse_args(arguments)
+    parser_of(arguments.pop(0) if name == "do" else name).parse_args(arguments)
 
 
 def test_options_named_alone_exist():

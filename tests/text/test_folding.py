@@ -101,8 +101,7 @@ def test_a_piece_of_a_text_is_found_where_it_is(before, piece, after):
     text = before + piece + after
     if not piece.strip("\u200b\n\r\t\u00a0 "):
         return
-    wanted = search.Sought(piece, accents=False)
-    matches = list(search.find(text, search.finder(wanted)))
+    matches = list(search.find(text, search.finder(search.Sought(piece, accents=False))))
     bare = unicodedata.normalize("NFC", piece)
     assert all(0 <= start < end <= len(text) for start, end in matches)
     assert all(end <= start for (_, end), (start, _) in pairwise(matches))

@@ -160,5 +160,4 @@ def test_a_page_words_the_sentence_of_a_rule(client, monkeypatch):
     bracket_marked_texts(monkeypatch)
     assert gettext("The {what} is empty.", "ΟΝΟΜΑ") == "⟦The ΟΝΟΜΑ is empty.⟧"
     data = {"name": "Ward", "label_set": "own", "own_labels": "ΟΝΟΜΑ", "format": "auto"}
-    page = client.post(reverse("project_new"), data).text
-    assert "⟦Line 1: Say what “ΟΝΟΜΑ” identifies" in page
+    assert "⟦Line 1: Say what “ΟΝΟΜΑ” identifies" in client.post(reverse("project_new"), data).text

@@ -54,8 +54,7 @@ def test_a_model_can_learn_without_the_rules_and_its_file_says_so_too(world, man
 
 def test_an_ensemble_says_that_errors_of_the_rules_count_twice(world, manager):
     words = ("run_model", "ward", "ensemble", "--wait", "--members")
-    html = check_page(manager.get(page("run_combine")))
-    assert html.count('<span class="mute">rules as features</span>') == 1
+    assert check_page(manager.get(page("run_combine"))).count('<span class="mute">rules as features</span>') == 1
     offered = Program(world.manager).get("/projects/ward/ensemble-members").json()
     assert [one["title"] for one in offered if one["rules_as_features"]] == ["with"]
     assert SAID in printed(*words, "rules,with,without")

@@ -201,8 +201,7 @@ def test_the_form_and_the_api_start_it(ward, client):
     program = Program(ward.world.manager)
     assert program.get("/projects/ward/training-choices").json()["self_training"] == [ward.name]
     assert program.post("/projects/ward/models", {"gold": 1, "self_training": ward.name}).status_code == 202
-    wanted = {"run": ward.run.pk, "name": ward.name}
-    assert TrainedModel.objects.filter(params__self_training=wanted).count() == 2
+    assert TrainedModel.objects.filter(params__self_training={"run": ward.run.pk, "name": ward.name}).count() == 2
 
 
 def test_a_killed_self_training_gives_the_same_model_and_an_erasure_ends_it(ward, trained, monkeypatch):

@@ -355,8 +355,7 @@ def test_the_card_marks_silver_data_and_erasures_in_it(pile):
 
 def test_page_and_route_start_it_and_name_what_is_wrong(pile):
     client, program = signed_in(pile.manager), Program(pile.manager)
-    models = reverse("models", args=["court"])
-    assert 'value="published-1"' in check_page(client.get(models))
+    assert 'value="published-1"' in check_page(client.get(reverse("models", args=["court"])))
     sent = {"gold": 1, "algorithm": "crf:ap", "silver": "published-1", "token": "t", "language": "", "base": ""}
     assert client.post(reverse("model_train", args=["court"]), sent).status_code == 302
     wrong = client.post(reverse("model_train", args=["court"]), sent | {"silver": "x", "token": "u"})

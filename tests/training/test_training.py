@@ -123,9 +123,7 @@ def test_a_double_click_a_name_that_is_taken_and_a_version_without_spans(world):
 
 
 @pytest.mark.both_databases
-def test_a_canceled_training_leaves_no_model_and_starts_again_with_the_same_settings(
-    world, manager, trained, monkeypatch
-):
+def test_a_canceled_training_leaves_no_model_and_can_start_again(world, manager, trained, monkeypatch):
     with monkeypatch.context() as patch:
         at_step(patch, 2, lambda: queue.cancel(Job.objects.get(kind="train")))
         model, job = trained(name="mine", iterations=12)

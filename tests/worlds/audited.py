@@ -58,8 +58,7 @@ def planned(release: models.Release, **choices: object) -> models.AuditPlan:
 
 def read_one(plan: models.AuditPlan, user: models.User, *marks: str) -> models.AuditNote:
     """Read the next note: mark these words, each with the label DOCTOR, and finish."""
-    taken = next_note(plan=plan, user=user)
-    assert taken is not None
+    assert next_note(plan=plan, user=user) is not None
     note = reading_note(plan, user)
     text = shown_of(note).text
     for words in marks:

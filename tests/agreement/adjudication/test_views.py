@@ -8,23 +8,9 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
+from annotations import models
 from annotations.core.access import Can, enter
 from annotations.core.services import NOTE_READ
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    Author,
-    AuthorKind,
-    Cause,
-    Comment,
-    Event,
-    Flag,
-    Job,
-    Project,
-    Span,
-    StoredFile,
-    StoredFileKind,
-)
 from annotations.notes.services.talk import ThreadSubject, add_comment, raise_flag
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -85,7 +71,7 @@ def test_the_page_and_what_it_gives_its_script(read, decide):
     assert [(p["start"], p["consensus"], p["state"]) for p in data["locations"]] == [
         (0, "one", "open"), (31, "all", "agreed"), (44, "one", "open")
     ]  # fmt: skip
-    assert Event.objects.filter(verb=NOTE_READ, actor=read.rev).count() == 1
+    assert models.Event.objects.filter(verb=NOTE_READ, actor=read.rev).count() == 1
     # Fewer than two people have submitted the note.
     read.sets[1].delete()
     assert 'id="finish" disabled' in check_page(decide.client.get(url(read)))
@@ -126,7 +112,7 @@ def test_causes_from_the_page(read, decide):
     answer = cause(kind="AB")
     assert (answer.status, answer.json["locations"][0]["causes"]) == (200, ["AB", "S"])
     assert cause(present=False).json["locations"][0]["causes"] == ["AB"]
-    assert [each.kind for each in Cause.objects.all()] == ["AB"]
+    assert [each.kind for each in models.Cause.objects.all()] == ["AB"]
     for wrong in ({"kind": "X"}, {"kind": ""}, {"kind": 3}, {"start": -1}, {"end": "11"}, {"present": "yes"}):
         assert cause(**wrong).status == 400
     assert cause(end=9_999).status == 409
@@ -143,13 +129,13 @@ def test_a_note_is_finished_and_made_gold_in_one_click(read, decide):
     make_gold = reverse("note_gold", args=["covid", read.note.pk])
     html = check_page(decide.client.get(url(read)))
     assert make_gold in html and url(read, "adjudicate_reopen") in html
-    own = AnnotationSet.objects.get(author__kind="adjudicated")
+    own = models.AnnotationSet.objects.get(author__kind="adjudicated")
     assert decide.client.post(make_gold, {"set": own.pk, "version": own.version}).status_code == 302
-    gold = Span.objects.filter(annotation_set__author__kind="gold")
+    gold = models.Span.objects.filter(annotation_set__author__kind="gold")
     assert [(span.start, span.label.name) for span in gold] == [(0, "PATIENT"), (31, "DATE")]
     assert "This is the gold standard" in decide.client.get(url(read)).content.decode()
     gold.filter(start=0).delete()
-    AnnotationSet.objects.filter(author__kind="gold").update(version=9)
+    models.AnnotationSet.objects.filter(author__kind="gold").update(version=9)
     assert "Replace gold" in check_page(decide.client.get(url(read)))
 
 
@@ -160,7 +146,7 @@ def test_finishing_makes_gold_and_goes_on_unless_the_note_has_other_gold(read, d
 
     decide_all(decide, read)
     assert onward() == f"{LIST}next/?after={read.note.pk}"
-    gold = Span.objects.filter(annotation_set__author__kind="gold")
+    gold = models.Span.objects.filter(annotation_set__author__kind="gold")
     assert [(span.start, span.label.name) for span in gold] == [(0, "PATIENT"), (31, "DATE")]
     gold.filter(start=0).delete()
     assert onward() == url(read)
@@ -169,14 +155,14 @@ def test_finishing_makes_gold_and_goes_on_unless_the_note_has_other_gold(read, d
 
 def test_close_and_reopen_without_the_script(read, decide):
     assert decide.client.post(url(read, "adjudicate_finish")).status_code == 302
-    assert not Adjudication.objects.exists(), "nothing was decided"
+    assert not models.Adjudication.objects.exists(), "nothing was decided"
     decide_all(decide, read)
     decide.client.post(url(read, "adjudicate_finish"))
-    assert Adjudication.objects.get().finished_by == read.rev
+    assert models.Adjudication.objects.get().finished_by == read.rev
     answer = decide("nothing", NAME)
     assert (answer.status, answer.json["error"], answer.json["finished"]) == (409, "finished", True)
     decide.client.post(url(read, "adjudicate_reopen"))
-    assert not Adjudication.objects.exists()
+    assert not models.Adjudication.objects.exists()
     assert decide("nothing", NAME).status == 200
 
 
@@ -193,12 +179,12 @@ def test_the_list(read, decide):
     decide.client.post(url(read, "adjudicate_finish"))
     html = check_page(decide.client.get(f"{LIST}?show=finished"))
     assert "1 finished note is not gold yet." in html
-    assert f'name="author" value="{Author.objects.get(kind="adjudicated").pk}"' in html
+    assert f'name="author" value="{models.Author.objects.get(kind="adjudicated").pk}"' in html
     assert "No notes" in check_page(decide.client.get(LIST))
     assert decide.client.get(f"{LIST}next/").headers["Location"] == f"{LIST}?show=finished"
     for query in ("show=nonsense", "page=99999999999999999999", "show=all&page=7"):
         assert decide.client.get(f"{LIST}?{query}").status_code == 200
-    AnnotationSet.objects.all().delete()
+    models.AnnotationSet.objects.all().delete()
     assert "Nothing to adjudicate yet" in check_page(decide.client.get(LIST))
 
 
@@ -216,17 +202,17 @@ def told(world):
         access = enter(person, world.project.slug, Can.ANNOTATE)
         about = ThreadSubject(annotator=person.pk, start=0, end=5)
         add_comment(access=access, document=world.note, about=about, text="why?", change_id=uuid4())
-        raise_flag(access=access, document=world.note, reason=Flag.Reason.values[0], text="")
-    gold = Author.objects.create(project=world.project, kind=AuthorKind.GOLD, name="gold")
+        raise_flag(access=access, document=world.note, reason=models.Flag.Reason.values[0], text="")
+    gold = models.Author.objects.create(project=world.project, kind=models.AuthorKind.GOLD, name="gold")
     make.make_set(world.note, gold, [(0, 11, "PATIENT")], submitted=True)
     world.author = world.annotation_set.author
-    world.file = StoredFile.objects.create(
-        project=world.project, kind=StoredFileKind.EXPORT, name="covid-annotator-ben-brat.zip", size=0
+    world.file = models.StoredFile.objects.create(
+        project=world.project, kind=models.StoredFileKind.EXPORT, name="covid-annotator-ben-brat.zip", size=0
     )
     jobs = {"export": {"set": "annotator:ben"}, "score": {"author_id": world.author.pk}}
     for kind, params in jobs.items():
-        setattr(world, kind, Job.objects.create(project=world.project, kind=kind, key=kind, params=params))
-    Project.objects.filter(pk=world.project.pk).update(anonymous_adjudication=True)
+        setattr(world, kind, models.Job.objects.create(project=world.project, kind=kind, key=kind, params=params))
+    models.Project.objects.filter(pk=world.project.pk).update(anonymous_adjudication=True)
     return world
 
 
@@ -253,11 +239,11 @@ def test_no_act_takes_one_annotators_spans(told, rev):
         "job_start_score": {"version": "0", "author": str(told.author.pk)},
         "job_start_gold": {"author": str(told.author.pk)},
     }
-    before = set(Job.objects.values_list("pk", flat=True))
+    before = set(models.Job.objects.values_list("pk", flat=True))
     for name, data in acts.items():
         # A score is refused with the message for an unknown author.
         assert rev.post(reverse(name, args=["covid"]), data).status_code in (302, 403), name
-    assert set(Job.objects.values_list("pk", flat=True)) == before
+    assert set(models.Job.objects.values_list("pk", flat=True)) == before
     # The error message names no annotator among the choices.
     wrong = {"set": "run:nobody", "format": "brat"}
     refused = rev.post(reverse("job_start_export", args=["covid"]), wrong, follow=True).content.decode()
@@ -271,6 +257,6 @@ def test_no_act_takes_one_annotators_spans(told, rev):
 def test_a_comment_of_an_adjudicator_is_tied_to_no_annotator(told, sign_in):
     data = {"act": "add", "text": "Look at line 1.", "set": str(told.annotation_set.pk)}
     assert sign_in(told.rev).post(reverse("comments", args=["covid", told.note.pk]), data).status_code == 302
-    assert not Comment.objects.filter(text=data["text"], annotator__isnull=False).exists()
+    assert not models.Comment.objects.filter(text=data["text"], annotator__isnull=False).exists()
     sign_in(told.mia).post(reverse("comments", args=["covid", told.note.pk]), data)
-    assert Comment.objects.filter(text=data["text"], annotator=told.ben).exists(), "a manager may name whom it is about"
+    assert models.Comment.objects.filter(text=data["text"], annotator=told.ben).exists(), "a manager may name people"

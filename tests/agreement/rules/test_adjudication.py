@@ -83,8 +83,7 @@ ANNOTATION_SETS = st.dictionaries(st.sampled_from("1234"), st.lists(SPANS, max_s
 
 @given(ANNOTATION_SETS, st.data())
 def test_decisions_stand_as_long_as_no_annotator_changes_their_spans(annotation_sets, data):
-    found = items(annotation_sets, [])
-    decisions = [decided(item, item.location.versions[min(annotation_sets)]) for item in found]
+    decisions = [decided(item, item.location.versions[min(annotation_sets)]) for item in items(annotation_sets, [])]
     assert set(states(items(annotation_sets, decisions))) <= {LocationState.DECIDED}
     # One annotator reopens the note: all decisions stand, and the locations are the same.
     gone = data.draw(st.sampled_from(sorted(annotation_sets)))
@@ -96,8 +95,7 @@ def test_decisions_stand_as_long_as_no_annotator_changes_their_spans(annotation_
 
 @given(ANNOTATION_SETS, st.sampled_from("1234"), st.lists(SPANS, max_size=6))
 def test_a_new_annotation_set_changes_exactly_the_locations_where_it_differs(annotation_sets, annotator, spans):
-    found = items(annotation_sets, [])
-    decisions = [decided(item, item.location.versions[min(annotation_sets)]) for item in found]
+    decisions = [decided(item, item.location.versions[min(annotation_sets)]) for item in items(annotation_sets, [])]
     kept = {span for decision in decisions for span in decision.spans}
     now = items(annotation_sets | {annotator: spans}, decisions)
     # Every adjudicated span still exists, whatever the new annotation set contains.

@@ -166,8 +166,7 @@ def test_intervals_are_equal_to_those_of_a_direct_bootstrap(monkeypatch):
     found = figures(notes, SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]
     alphas, ages = [], []
     for sample in np.random.default_rng(SEED).integers(0, 9, size=(40, 9)):
-        taken = [notes[at] for at in sample]
-        report = figures(taken, SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]
+        report = figures([notes[at] for at in sample], SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]
         alphas.append(report["alpha"]["value"])
         ages.append(age_of(report)["value"])
     for interval_of, values in ((found["alpha"], alphas), (age_of(found), ages)):

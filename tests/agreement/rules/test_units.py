@@ -69,8 +69,7 @@ def test_labels_that_look_like_tags_are_distinguished_from_tags():
     """A label code may be O, or look like a tag: I-94 is the number of an American form."""
     options = {"text": "ab", "unit": ComparedUnit.CHARACTER}
     assert patterns_of([Span(0, 1, "O")], [], **options) == {("B-O", "O"): 1, ("O", "O"): 1}
-    tagged = patterns_of([Span(0, 1, "O"), Span(2, 3, "I-94")], [], text="a b")
-    assert tagged == {("B-O", "O"): 1, ("I-94", "O"): 1}
+    assert patterns_of([Span(0, 1, "O"), Span(2, 3, "I-94")], [], text="a b") == {("B-O", "O"): 1, ("I-94", "O"): 1}
     assert patterns_of([Span(0, 1, "I-94")], [], **options) == {("I-94", "O"): 1, ("O", "O"): 1}
 
 
@@ -218,8 +217,7 @@ def test_alpha_of_one_label_is_that_of_the_binary_data(units):
     for value, one in one_by_one(Counter(units)).items():
         binary = Counter(tuple(None if v is None else "it" if v == value else OUTSIDE for v in unit) for unit in units)
         expected = sums_of(binary).alpha().value
-        found = one.alpha(sum(sums.totals.values())).value
-        assert found == (None if expected is None else pytest.approx(expected))
+        assert one.alpha(sum(sums.totals.values())).value == (None if expected is None else pytest.approx(expected))
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=60))

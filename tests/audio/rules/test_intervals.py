@@ -60,8 +60,7 @@ def test_margins(intervals, expected):
     ],
 )
 def test_broken_times_are_widened_and_no_word_is_dropped(times, expected, widened):
-    words = [SpokenWord("w", start, end) for start, end in times]
-    assert widened_times(words, 5.0) == (expected, widened)
+    assert widened_times([SpokenWord("w", start, end) for start, end in times], 5.0) == (expected, widened)
 
 
 def test_two_speakers_may_talk_at_once_but_none_of_them_with_themselves():
@@ -102,8 +101,7 @@ def test_words_of_interpolated_segments_get_a_wider_margin():
 
 
 def test_doubtful_words_that_follow_each_other_are_one_interval():
-    words = timed((0, 1), (1, 2), confidence=0.2) + timed((2, 3), confidence=0.9)
-    assert doubtful(words) == [(0, 2, "confidence")]
+    assert doubtful(timed((0, 1), (1, 2), confidence=0.2) + timed((2, 3), confidence=0.9)) == [(0, 2, "confidence")]
 
 
 GAPS = [Stretch(1.0, 1.5), Stretch(61.25, 62.0)]

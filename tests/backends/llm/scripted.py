@@ -158,8 +158,7 @@ def offered(settings: Any, script: Script, *, monkeypatch: Any = None, **variabl
 
 def note_of(body: dict[str, Any]) -> str:
     """The note in a request, between the two equal lines."""
-    user = body["messages"][1]["content"]
-    first, _, rest = user.partition("\n")
+    first, _, rest = body["messages"][1]["content"].partition("\n")
     assert re.fullmatch(r"note-[0-9a-f]{16}", first) and rest.endswith("\n" + first)
     return rest[: -len(first) - 1]
 

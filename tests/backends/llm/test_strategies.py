@@ -295,8 +295,7 @@ def test_each_label_is_asked_about_with_its_description():
 
 def test_a_pass_masks_only_what_its_label_has_found():
     with serving(model) as server:
-        backend = backend_at(server.url, strategy="by_label", passes=2)
-        (spans,) = backend.predict([ALONE])
+        (spans,) = backend_at(server.url, strategy="by_label", passes=2).predict([ALONE])
         masked = {
             "AGE": ALONE.replace("54", "[AGE]"),
             "ORGANIZATION": ALONE.replace("Hospital San Rocco", "[ORGANIZATION]"),

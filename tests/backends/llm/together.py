@@ -33,8 +33,7 @@ def reading(body: dict[str, Any]) -> Reply:
     for found in FENCED.finditer(user):
         number = {"record": int(found["number"])} if found["number"] else {}
         rows += [row | number for row in rows_of(found["text"])]
-    text = json.dumps({"entities": rows})
-    return replied(text, body)
+    return replied(json.dumps({"entities": rows}), body)
 
 
 def rewriting(body: dict[str, Any]) -> Reply:

@@ -147,8 +147,7 @@ def made() -> Crf:
 
 def is_valid(path: tuple[int, ...]) -> bool:
     names = [TAGS.names[at] for at in path]
-    pairs = [("O", names[0]), *pairwise(names)]
-    return all(not b.startswith("I-") or a[2:] == b[2:] for a, b in pairs)
+    return all(not b.startswith("I-") or a[2:] == b[2:] for a, b in [("O", names[0]), *pairwise(names)])
 
 
 def score(crf: Crf, scores: "torch.Tensor", path: tuple[int, ...]) -> float:

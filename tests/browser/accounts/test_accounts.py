@@ -63,8 +63,7 @@ def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
 
 def test_the_frame_of_every_page(page_of, live, axe):
     """The skip link comes first, the theme is kept, the menu closes, and the open tab is in sight."""
-    project = make_project("covid")
-    page = page_of(make_member(project, Role.MANAGER), "mfa_index", color_scheme="light")
+    page = page_of(make_member(make_project("covid"), Role.MANAGER), "mfa_index", color_scheme="light")
     page.keyboard.press("Tab")
     link = page.get_by_role("link", name="Skip to content")
     expect(link).to_be_focused()

@@ -137,8 +137,7 @@ def test_the_text_shows_the_decided_spans(world, page_of, live):
     # Before the decision the location spans all versions; then the text shows only what was decided, label by label.
     press(page, "a", "3")
     expect(page.locator("#note .is-decided-location")).to_have_text(["60", "ASL", "Latina"])
-    found = pieces.evaluate_all(drawn)
-    assert found[:3] == [["60", "✓ AGE"], ["ASL", "✓ HOSPITAL"], ["Latina", "✓ CITY"]]
+    assert pieces.evaluate_all(drawn)[:3] == [["60", "✓ AGE"], ["ASL", "✓ HOSPITAL"], ["Latina", "✓ CITY"]]
     # A click on one of the spans selects the location, all of which is marked.
     click_text(page, "Latina")
     expect(page.locator("#note .is-selected")).to_have_text(["ASL", "Latina"])
@@ -214,8 +213,7 @@ def test_disagreements_by_keys(world, page_of, axe):
     press(page, "j", "o")
     page.wait_for_selector("html[data-adjudicate=ready]")
     expect(chosen(page)).to_contain_text("98")
-    label = label_button(page, "IDNUM")
-    label.click()  # The selected location gets that label over its whole text.
+    label_button(page, "IDNUM").click()  # The selected location gets that label over its whole text.
     saved(page)
     assert outcome(world) == [("IDNUM", "98")]
 

@@ -45,8 +45,7 @@ def test_hostile_note(transactional_db, page_of, live):
         select_exactly(page, part, nth)
         page.keyboard.press(key)
     saved(page)
-    rows = Span.objects.order_by("start").values_list("start", "end", "label__name")
-    assert list(rows) == sorted(expected)
+    assert list(Span.objects.order_by("start").values_list("start", "end", "label__name")) == sorted(expected)
     # Drawn by the server and drawn by the browser: the same, to the last attribute.
     drawn = """() => [...document.querySelectorAll("#note .line-text")].map((line) =>
         [...line.querySelectorAll(".span")].map((s) => [s.textContent, s.className.replace(" is-selected", ""),
@@ -199,8 +198,7 @@ def drag_over(page: Page, text: str, start: int, end: int) -> None:
 
 
 def labeled_bounds(walk: Any) -> list[tuple[int, int, str]]:
-    rows = Span.objects.filter(annotation_set__document=walk.note)
-    return sorted(rows.values_list("start", "end", "label__name"))
+    return sorted(Span.objects.filter(annotation_set__document=walk.note).values_list("start", "end", "label__name"))
 
 
 def selects(page: Page, wanted: str) -> None:

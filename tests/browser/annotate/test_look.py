@@ -95,8 +95,7 @@ def test_small_windows(opened):
 def test_the_text(walk_over):
     """White space as it is; each line with its number; at most 90 characters wide, and wrapped, whatever they are."""
     long = "Mario Rossi torna.\n" * 300
-    text = "\tcol  umn   Rossi\r\n\r\n" + "parola " * 60 + "\r\n" + "x" * 900
-    walk = walk_over(text, long)
+    walk = walk_over("\tcol  umn   Rossi\r\n\r\n" + "parola " * 60 + "\r\n" + "x" * 900, long)
     page = walk.page
     page.set_viewport_size({"width": 2200, "height": 900})
     assert page.locator(".line-text").first.inner_text() == "\tcol  umn   Rossi"
@@ -196,8 +195,7 @@ def test_a_screen_reader_hears_a_label_once_and_paper_has_the_whole_note(opened,
     assert "PATIENT" in names and "Mario Rossi" in names
     assert sum("PATIENT" in name for name in names) == 1
     # On paper the whole note is there, and nothing but it.
-    text = "Paziente Mario Rossi\r\n" * 120
-    note = make.make_note(world.project, text, "long", annotators=[world.ann])
+    note = make.make_note(world.project, "Paziente Mario Rossi\r\n" * 120, "long", annotators=[world.ann])
     make.make_set(note, world.ann, [(9, 20, "PATIENT")])
     open_note(opened, live, note)
     opened.emulate_media(media="print")

@@ -216,8 +216,7 @@ def test_what_waits_goes_on_being_saved_in_the_note_that_was_left(ready, world):
 
 
 def test_what_was_fetched_ahead_and_changed_since_is_brought_up_to_date(ready, world, page_of, live):
-    other = open_note(page_of(beside=ready), live, world.notes[1])
-    saved(other, "ArrowRight", "1")
+    saved(open_note(page_of(beside=ready), live, world.notes[1]), "ArrowRight", "1")
     ready.bring_to_front()
     press(ready, "n")
     is_open(ready, world.notes[1])

@@ -231,8 +231,7 @@ def test_submitted_elsewhere(opened, world, page_of, live):
     expect(opened.locator("#note")).to_be_focused()
     saved(opened)
     expect(opened.locator("#notice")).to_contain_text("All changes are saved")
-    made = quotes(world.ann, world.note)
-    assert [label for label, _quote in made] == ["PATIENT"]
+    assert [label for label, _quote in quotes(world.ann, world.note)] == ["PATIENT"]
     saved(opened, "ArrowLeft", "2")
     assert len(quotes(world.ann, world.note)) == 2
     assert opened.evaluate("window.stayed")

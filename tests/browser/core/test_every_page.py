@@ -19,8 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.mark.nightly
 def test_beside_the_text_or_folded_on_a_phone(page_of, live):
-    project = make.make_project("ward", name="Ward")
-    page = page_of(make.make_member(project, "manager"))
+    page = page_of(make.make_member(make.make_project("ward", name="Ward"), "manager"))
     page.set_viewport_size({"width": 1440, "height": 500})
     page.goto(live("project_settings", "ward"))
     contents = page.get_by_role("navigation", name="Contents")

@@ -113,8 +113,7 @@ def test_a_string_by_keys(scored, page_of, axe):
     page = page_of(scored.rita, "review_strings", "covid")
     page.get_by_role("link", name="Mario Rossi").press("Enter")
     page.wait_for_selector("html[data-strings=ready]")
-    boxes = page.locator("[name=tick]")
-    expect(boxes.first).to_be_focused()
+    expect(page.locator("[name=tick]").first).to_be_focused()
     press(page, "j", " ")
     expect(page.locator("#ticked")).to_contain_text("1 of 2 open locations")
     press(page, "?")
@@ -253,9 +252,7 @@ def test_a_planted_leak_by_keys(scored, page_of, live, axe, monkeypatch):
     assert listed(page) == ["12/03/2021", "Torino", "Bianchi"]
 
 
-def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
-) -> None:
+def test_the_rest_beside_gold_needs_permission(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     start = TEXT.index("Mario")
     author = make.make_author(scored.project, kind="gold", name="gold")
     make.make_set(scored.note, author, [(start, start + 11, "PATIENT")], submitted=True)

@@ -1,4 +1,4 @@
-"""The import form in Chromium: drop and choose files, errors before anything is sent, and use without a script."""
+"""Imports in Chromium: files dropped and chosen, errors before anything is sent, no script, documents on a phone."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +11,7 @@ from annotations.exchange.services.importing import run_import
 from annotations.models import Document, Import, Span
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
+from tests.exchange.brat_files import pdf
 from tests.zips import zipped
 
 STRANGE = "\ufeffRiga uno\r\nriga\tdue\r\n e\u0301 \U0001fa7a \u202eabc\u202c  \r\n"
@@ -157,3 +158,34 @@ def test_a_zip_with_unknown_labels_by_keyboard(world, page_of, tmp_path, axe):
     run(row)
     spans = Span.objects.filter(annotation_set__document__name="uno")
     assert list(spans.values_list("start", "label__code")) == [(0, "PATIENT")]
+
+
+# ── Documents in Chromium on a phone: options, preview beside pages, and the source on the page of a note ──
+
+
+def test_a_pdf_is_previewed_imported_and_shown(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.mia, "import", "covid", **PHONE)
+    written = pdf("First page of Anna Neri. " * 20, "Second page.")
+    page.locator("input[type=file]").first.set_input_files(
+        {"name": f"{'long-name-' * 8}.pdf", "mimeType": "application/pdf", "buffer": written}
+    )
+    page.locator("summary", has_text="Options").first.click()
+    page.get_by_label("Encoding of text").select_option("cp1252")
+    page.get_by_label("Remove soft hyphens").check()
+    assert fits(page)
+    page.get_by_role("button", name="Preview import").first.click()
+    page.wait_for_url("**/import/*/")
+    expect(page.get_by_role("rowheader", name="page 2")).to_be_visible()
+    expect(page.get_by_label("Remove soft hyphens")).to_be_checked()
+    assert fits(page)
+    page.get_by_label("Remove soft hyphens").uncheck()
+    page.get_by_role("button", name="Read the documents again").click()
+    expect(page.get_by_label("Remove soft hyphens")).not_to_be_checked()
+    run_import(import_id=Import.objects.get().pk, progress=silent)
+    page.goto(live("note", "covid", Document.objects.get().pk))
+    expect(page.get_by_role("rowheader", name="page 2")).to_be_visible()
+    assert fits(page)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download original").click()
+    assert download.value.suggested_filename.endswith(".pdf")
+    assert download.value.path().read_bytes() == written

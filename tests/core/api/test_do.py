@@ -81,8 +81,7 @@ def test_fields_are_emptied_and_switched_off(world):
 def test_files_go_in_and_out(world, no_redis, tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("Sig. Bruno Bassi.")
     words = ("import_files", "covid", "--files", tmp_path / "a.txt", "--annotations", "none", "--wait", "--by", "mia")
-    made = do(*words)
-    assert made["state"] == "done"
+    assert do(*words)["state"] == "done"
     assert world.project.documents.filter(text="Sig. Bruno Bassi.").exists()
     out = tmp_path / "comments.csv"
     for _ in range(2):

@@ -198,8 +198,7 @@ def test_lines_of_a_report_are_lines_and_reports_are_parts():
     (warning,) = said(note)
     assert (note.patient_id, "1 OBX" in warning, "NM" in warning) == ("12345", True, True)
     # MLLP frames and other separators
-    framed = "\x0b" + "MSH!*%$?!LAB!\rOBX!1!TX!!!a$F$b $R$ c\r" + "\x1c\r"
-    assert read("a.hl7", framed).text == "a!b % c"
+    assert read("a.hl7", "\x0b" + "MSH!*%$?!LAB!\rOBX!1!TX!!!a$F$b $R$ c\r" + "\x1c\r").text == "a!b % c"
 
 
 @pytest.mark.parametrize("line_break", ["\r", "\n", "\r\n"])

@@ -38,8 +38,7 @@ def refused(archive: bytes) -> str:
     before = [model.objects.count() for model in (Project, Document, User, Label)]
     with pytest.raises(ServiceError) as error:
         import_archive(file=io.BytesIO(archive), slug="copy")
-    after = [model.objects.count() for model in (Project, Document, User, Label)]
-    assert after == before, "something was imported"
+    assert [model.objects.count() for model in (Project, Document, User, Label)] == before, "something was imported"
     assert "Nothing was imported" in str(error.value)
     assert "Mario" not in str(error.value)
     return str(error.value)

@@ -64,8 +64,7 @@ def test_a_message_is_signed_as_standard_webhooks_says_and_sent_once(made, deliv
 def test_a_known_signature():
     """The example of the specification's reference implementations."""
     secret = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-    body = b'{"test": 2432232314}'
-    found = sending.signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body)
+    found = sending.signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
     assert found == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 

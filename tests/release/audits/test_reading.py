@@ -41,8 +41,7 @@ def test_a_begun_note_is_resumed_and_others_get_another(ward, plan):
 
 
 def test_people_get_notes_that_they_did_not_annotate(ward, plan):
-    first = plan.notes.get(position=1)
-    make.make_set(first.note.document, ward.rev, submitted=True)
+    make.make_set(plan.notes.get(position=1).note.document, ward.rev, submitted=True)
     assert reading.next_note(plan=plan, user=ward.rev).position == 2
     # Where nothing else is left, they read their own.
     plan.notes.filter(position__gt=2).update(state=models.AuditNoteState.DONE)
@@ -78,8 +77,7 @@ def test_a_leak_is_a_finding_of_the_release_and_holds_its_note_back(ward, plan):
 def test_marks(ward, plan):
     reading.next_note(plan=plan, user=ward.rev)
     note = reading.reading_note(plan, ward.rev)
-    text = shown_of(note).text
-    at = text.index(" Bianchi")
+    at = shown_of(note).text.index(" Bianchi")
     made = reading.mark(note=note, start=at, end=at + 8, label="PATIENT", user=ward.rev)  # with a space before it
     assert note.note.document.text[made.start : made.end] == "Bianchi"
     again = reading.mark(note=note, start=at + 1, end=at + 8, label="DOCTOR", user=ward.rev)
@@ -301,8 +299,7 @@ def test_the_number_of_queries_does_not_grow_with_the_release(ward, django_asser
 
 def test_before_the_first_look_there_is_no_bound(ward):
     assert audit_result(ward.release) is None
-    plan = planned(ward.release, planted=0.2)
-    read_one(plan, ward.rev)
+    read_one(planned(ward.release, planted=0.2), ward.rev)
     result = audit_result(ward.release)
     assert result.bound == 1.0 and result.recall == 0.0 and result.counted == 0 and not result.complete
     assert result.read == 1 and result.notes == 40

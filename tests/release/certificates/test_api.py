@@ -37,8 +37,7 @@ def ward(db, no_redis):
 
 def done(job: int) -> Job:
     """Do the job with this number, as a worker does. Return it."""
-    found = Job.objects.get(project__slug="covid", number=job)
-    return worked(found)
+    return worked(Job.objects.get(project__slug="covid", number=job))
 
 
 def expiry() -> str:
@@ -203,8 +202,7 @@ def test_the_section_of_the_release_page(released, sign_in):
     assert SIGN in section(released, released.mia) and SIGN not in section(released, released.rev)
     one = finding(released)
     assert "1 finding waits" in section(released, released.mia)
-    response = sign_in(released.mia).get(SIGN, follow=True)
-    assert "waits for a decision" in response.content.decode()
+    assert "waits for a decision" in sign_in(released.mia).get(SIGN, follow=True).content.decode()
     one.delete()
     signed(released)
     html = section(released, released.mia)

@@ -48,8 +48,7 @@ def test_undecided_leaks_are_refused_with_a_link(ward, leak, sign_in):
             sign(release=ward.release, terms=TERMS, accepted=(), actor=ward.mia, everything=everything)
     client, leaks = sign_in(ward.mia), reverse("audit_leaks", args=["covid", 1])
     assert client.get(SIGN).status_code == 302
-    html = check_page(client.get(RELEASE))
-    assert f'href="{leaks}"' in html.split('id="certificate-title"')[1]
+    assert f'href="{leaks}"' in check_page(client.get(RELEASE)).split('id="certificate-title"')[1]
     step = steps(client)["Audit a sample"]
     assert (step.page, step.action, step.done) == ("audit_leaks", "Decide leaks", False)
     assert steps(client)["Sign"].page == ""

@@ -235,8 +235,7 @@ def test_a_certificate_of_another_instance_needs_its_fingerprint(certified, tmp_
     assert "this instance doesn't know" in run(file)[0]["failed"]
     spaced = ":".join(KEY[at : at + 2] for at in range(0, len(KEY), 2)).upper()
     assert run(file, "--key", spaced)[1]
-    own = fingerprint_of(bytes(SigningKey.objects.get().public))
-    assert not run(file, "--key", own)[1]
+    assert not run(file, "--key", fingerprint_of(bytes(SigningKey.objects.get().public)))[1]
     for words, code in (
         (("nowhere.json",), "path"), ((file, "--release", "nowhere"), "path"), ((file, "--release", file), "zip"),
         ((file, "--key", "12"), "key"),

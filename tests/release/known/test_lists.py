@@ -25,8 +25,7 @@ def add(client, **data):
 
 
 def test_terms_are_added_by_line_and_once(world, mia):
-    html = check_page(add(mia, terms="Villa Azúl\n\n villa  AZUL \nTorre Blu"))
-    assert "Torre Blu" in html
+    assert "Torre Blu" in check_page(add(mia, terms="Villa Azúl\n\n villa  AZUL \nTorre Blu"))
     check_page(add(mia, label="HOSPITAL"))
     assert denied_terms(world.project) == [("Villa Azúl", "HOSPITAL"), ("Torre Blu", "CITY")]
     add(mia, which="allow", terms="Árbol Grande")

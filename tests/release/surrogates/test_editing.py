@@ -294,8 +294,7 @@ def test_edits_of_an_entity(made):
     program, row = Program(made.mia), entity_of(made)
     listed = {one["id"]: (one["mentions"], one["whose"]) for one in program.get(INDEX).json()["items"]}
     assert listed[row.pk] == (3, "P-1") and len(listed) == SurrogateEntity.objects.count()
-    found = {one["id"]: one for one in program.post(f"{INDEX}/search", {"text": "Adam Wilson"}).json()}
-    adam = found[row.pk]
+    adam = {one["id"]: one for one in program.post(f"{INDEX}/search", {"text": "Adam Wilson"}).json()}[row.pk]
     one = f"{INDEX}/{adam['id']}"
     etag = program.get(one).headers["ETag"]
     assert program.post(f"{one}/change", {"act": "lock"}).status_code == 428

@@ -26,8 +26,7 @@ def by_command():
 
 
 def held_out(version):
-    notes = GoldVersionNote.objects.filter(version=version, split="dev")
-    return set(notes.values_list("document_id", flat=True))
+    return set(GoldVersionNote.objects.filter(version=version, split="dev").values_list("document_id", flat=True))
 
 
 def accept_all(run, user):
@@ -77,8 +76,7 @@ def test_round_by_round_from_the_page(world, manager):
     make_note(world.project, "Paziente: Eva Sanz.\n", "dopo")
     assert "Gold has changed since version 1." in check_page(manager.get(page("loop")))
     manager.post(page("loop_freeze"), {"share": "50"})
-    second = GoldVersion.objects.get(number=2)
-    assert held_out(second) == held_out(first), "the notes held out stay the same"
+    assert held_out(GoldVersion.objects.get(number=2)) == held_out(first), "the notes held out stay the same"
     train_and_run(manager, world, 2)
     shown = check_page(manager.get(page("loop")))
     assert "The models of 2 rounds were scored on the same 4 notes" in shown and "plot-line" not in shown

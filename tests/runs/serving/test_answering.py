@@ -194,8 +194,7 @@ def test_tokens_of_people_who_may_read_every_note(project):
     for role, right in (("viewer", True), ("reviewer", True), ("manager", True), ("annotator", False)):
         _, secret = token(make.make_member(project, role, role))
         assert accepts(secret) is right
-    other = make.make_project("other")
-    _, stranger = token(make.make_member(other, "manager", "out"))
+    _, stranger = token(make.make_member(make.make_project("other"), "manager", "out"))
     assert not accepts(stranger) and not accepts("") and not accepts("deid_wrong")
 
 

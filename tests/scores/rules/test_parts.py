@@ -248,8 +248,7 @@ DAYS, PUNE, ME = (6, 20, "DATE"), (56, 60, "CITY"), (62, 64, "STATE")
 def scored(gold, predicted):
     scorer = Scorer(list(CATEGORY_OF), CATEGORY_OF)
     errors = scorer.add(SPOKEN, [Span(*one) for one in gold], [Span(*one) for one in predicted])
-    rows = [(7, str(error.kind), error.gold, error.predicted) for error in errors]
-    return rows, scorer.table()
+    return [(7, str(error.kind), error.gold, error.predicted) for error in errors], scorer.table()
 
 
 def test_causes_by_category_as_in_table_4_9():

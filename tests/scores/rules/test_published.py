@@ -94,14 +94,12 @@ def test_who_found_what():
 
 
 def test_equal_bounds_with_another_label_are_missed_but_not_untouched():
-    both = SideBySide(["a", "b"], list(LABELS), LABELS)
-    (one,) = both.add(TEXT, [CITY], {"a": [Span(30, 36, "PER")], "b": []})
+    (one,) = SideBySide(["a", "b"], list(LABELS), LABELS).add(TEXT, [CITY], {"a": [Span(30, 36, "PER")], "b": []})
     assert (one.kind, one.near) == (MISSED, (30, 36, "PER"))
 
 
 def test_spans_that_all_authors_found_are_not_listed():
-    both = SideBySide(["a", "b"], list(LABELS), LABELS)
-    assert both.add(TEXT, [ROSSI], {"a": [ROSSI], "b": [ROSSI, AGE]}) == []
+    assert SideBySide(["a", "b"], list(LABELS), LABELS).add(TEXT, [ROSSI], {"a": [ROSSI], "b": [ROSSI, AGE]}) == []
 
 
 @given(texts_with_spans(), texts_with_spans())

@@ -189,8 +189,7 @@ def test_each_type_has_its_own_counts_of_one_text():
 def test_both_rules_are_counted_and_whole_tokens_are_the_default():
     score = RewrittenScore(TAGS)
     text, rewritten = "Ha 5 anni, stanza 15.", "Ha [ETÀ] anni, stanza 15."
-    gold = spans(text, ("5", "ETA"))
-    score.add(text, rewritten, gold)
+    score.add(text, rewritten, spans(text, ("5", "ETA")))
     assert score.as_dict() == score.as_dict(CountingRule.TOKENS)
     shown = {rule: score.as_dict(rule)["micro"] for rule in CountingRule}
     assert [shown[rule]["recall"] for rule in CountingRule] == [1.0, 0.5]

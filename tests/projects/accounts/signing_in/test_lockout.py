@@ -97,8 +97,7 @@ def test_only_the_deployments_own_proxies_are_trusted(settings, rf):
         (1, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
     ):
         settings.PROXIES = proxies
-        request = rf.get("/", headers={"X-Forwarded-For": forwarded}, REMOTE_ADDR="127.0.0.1")
-        assert client_ip(request) == counted
+        assert client_ip(rf.get("/", headers={"X-Forwarded-For": forwarded}, REMOTE_ADDR="127.0.0.1")) == counted
 
 
 def test_forged_addresses_count_as_one(settings, person, sign_in):
@@ -132,8 +131,7 @@ def test_the_admin_is_for_administrators_and_has_no_sign_in_form(client):
     assert answer.status_code == 403 and "Your role in this project" not in answer.text
     root, other = (make_user(name, is_staff=True, is_superuser=True) for name in ("root", "other"))
     client.force_login(root)
-    form = {"username": "other", "password": PASSWORD}
-    assert client.post("/admin/login/", form).headers["Location"] == "/admin/"
+    assert client.post("/admin/login/", {"username": "other", "password": PASSWORD}).headers["Location"] == "/admin/"
     assert get_user(client) == root != other
     assert client.post("/admin/password_change/", {}).headers["Location"] == CHANGE
 

@@ -121,8 +121,7 @@ def test_the_bounds_hold_in_95_percent_of_releases(releases: int) -> None:
             nth = round(1 / world.planted) if world.planted else len(order) + 1
             planted = np.arange(1, len(order) + 1) % nth == 0
             for _release in range(min(LEAK_PATTERNS, each - drawing * LEAK_PATTERNS)):
-                share = world.target * chance.uniform(0, 1.6)
-                leaks = leaky(chance, units, clusters, share)
+                leaks = leaky(chance, units, clusters, world.target * chance.uniform(0, 1.6))
                 recalls = chance.uniform(0.7, 1.0, size=3) if world.planted else np.ones(3)
                 recall = recalls[chance.integers(3, size=len(order))]
                 found = leaks[order] & (chance.random(len(order)) < recall)

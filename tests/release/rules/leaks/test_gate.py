@@ -33,8 +33,7 @@ ALLOWED = Gate(["WILSON", "Parkinson", "915-123-456"])
 
 
 def quotes(text, *needles, gate=None, pieces=()):
-    found = (gate or Gate()).find(text, needles, pieces)
-    return [text[leak.start : leak.end] for leak in found]
+    return [text[leak.start : leak.end] for leak in (gate or Gate()).find(text, needles, pieces)]
 
 
 def released(text, *marks, told=None, **rules):
@@ -305,8 +304,7 @@ LONG_NUMBERS = [
 @pytest.mark.parametrize(("label", "labeled", "text", "expected"), LONG_NUMBERS)
 def test_long_numbers_are_found_in_any_grouping(label, labeled, text, expected):
     kind = {"PHONE": Kind.PHONE, "ID": Kind.ID, "DATE": Kind.DATE}[label]
-    found = Gate().find(text, [Needle(labeled, label, kind)])
-    assert [text[leak.start : leak.end] for leak in found] == expected
+    assert [text[leak.start : leak.end] for leak in Gate().find(text, [Needle(labeled, label, kind)])] == expected
 
 
 HOSTILE = [

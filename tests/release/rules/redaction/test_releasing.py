@@ -123,16 +123,14 @@ def test_masks_may_be_numbered_by_entity():
     policy = Policy({"NAME": name(Action.MASK, numbered=True)})
     spans = [Span(0, 11, "NAME"), Span(16, 25, "NAME"), Span(25, 33, "NAME")]
     told = Told(numbers=numbered(plan.mention for plan in planned(text, spans, policy)))
-    new = release_text(text, spans, policy, {"NAME": "[NAME]"}, told)
-    assert new.text == "[NAME 1] and [NAME 2][NAME 1] came."
+    assert release_text(text, spans, policy, {"NAME": "[NAME]"}, told).text == "[NAME 1] and [NAME 2][NAME 1] came."
     # A placeholder without brackets gets its number at the end.
     assert release_text("Ann", [Span(0, 3, "NAME")], policy, {"NAME": "NAME"}, Told()).text == "NAME 1"
 
 
 def test_a_hash_is_short_and_equal_for_equal_identifiers():
     spans = [Span(0, 3, "NAME"), Span(5, 8, "NAME")]
-    new = release_text("Ann, ANN", spans, Policy({"NAME": name(Action.HASH)}), {}, Told()).text
-    first, second = new.split(", ")
+    first, second = release_text("Ann, ANN", spans, Policy({"NAME": name(Action.HASH)}), {}, Told()).text.split(", ")
     assert first == second and first.startswith("NAME-") and len(first) == len("NAME-") + 12
 
 
@@ -274,8 +272,7 @@ def test_which_mentions_are_one_entity(texts, kind, expected):
 
 
 def test_each_label_has_its_own_numbers():
-    found = numbered([Mention(0, 3, "A", Kind.NAME, "Ann"), Mention(5, 8, "B", Kind.NAME, "Ann")])
-    assert set(found.values()) == {1}
+    assert set(numbered([Mention(0, 3, "A", Kind.NAME, "Ann"), Mention(5, 8, "B", Kind.NAME, "Ann")]).values()) == {1}
 
 
 # The shipped policies: total, possible, and what the laws say about single kinds.

@@ -248,8 +248,7 @@ def names(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
 def test_no_part_of_a_name_stays(name: tuple[str, list[str], list[str]], attempt: int) -> None:
     language, forms, parts = name
     cluster = one(Kind.NAME, *forms, language=language)
-    surrogate = generate(random.Random(3), cluster, Around(), frozenset(), attempt)
-    writer = Writer(surrogate, cluster)
+    writer = Writer(generate(random.Random(3), cluster, Around(), frozenset(), attempt), cluster)
     for mention in cluster.mentions:
         new = writer.write(mention)
         assert not {folded(part) for part in parts} & set(folded(new).split()), (mention.text, new)

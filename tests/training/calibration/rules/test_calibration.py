@@ -46,8 +46,7 @@ def test_the_default_curve_changes_nothing():
 
 
 def test_a_curve_for_reversed_confidences_is_flat_and_does_not_reverse_the_order():
-    points = [(x, n, n - right) for x, n, right in seen(1, 1, 0)]
-    curve = fit(points, prior=AS_IT_IS, weight=1)
+    curve = fit([(x, n, n - right) for x, n, right in seen(1, 1, 0)], prior=AS_IT_IS, weight=1)
     assert (curve.a, curve.b) == (0, 0) and curve(0.1) == curve(0.9) == pytest.approx(0.5, abs=0.02)
 
 
