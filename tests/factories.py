@@ -6,9 +6,10 @@ They write rows directly, without services, so that a test of one service doesn'
 import hashlib
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Model
 
 from annotations.core.suggestions import add_notes
 from annotations.models import (
@@ -36,6 +37,7 @@ from models_runtime.models import Calibration, Run
 from models_runtime.training.jobs.calibration import calibration_of
 from models_runtime.training.rules.curves import Outcomes
 
+Row = TypeVar("Row", bound=Model)
 Spot = tuple[int, int, str]
 NO_SPOT: Spot = (0, 0, "")
 PASSWORD = "correct horse battery"
@@ -48,6 +50,12 @@ LABELS: list[tuple[str, list[tuple[str, str]]]] = [
     ("LOCATION", [("CITY", "c"), ("HOSPITAL", "h")]),
     ("AGE", [("AGE", "")]),
 ]
+
+
+def reread(row: Row) -> Row:
+    """Read the row's fields again. Return the row."""
+    row.refresh_from_db()
+    return row
 
 
 def make_user(username: str | None = None, **fields: object) -> User:

@@ -104,8 +104,7 @@ def test_an_amendment_raises_the_guidelines_and_begins_a_round(world):
     )
     again = amend(project=project, text="A title is no name.", actor=world.rita, seen_version=3)
     assert (made.number, again.pk, made.guidelines_version) == (1, made.pk, 4)
-    project.refresh_from_db()
-    assert project.guidelines.startswith("# Names\n\n## Amendment 1 (")
+    assert make.reread(project).guidelines.startswith("# Names\n\n## Amendment 1 (")
     assert project.guidelines.endswith(")\n\nA title is no name.\n")
     with refused("stale"):
         amend(project=project, text="Another.", actor=world.rita, seen_version=3)

@@ -83,8 +83,7 @@ def test_a_job_compares_many_notes_and_the_page_shows_its_progress(read, client,
     assert f'hx-get="{progress}"' in html
     perform(job.pk)
     assert client.get(progress, **HTMX)["HX-Refresh"] == "true"
-    job.refresh_from_db()
-    assert (job.state, job.result, job.done) == ("done", {"notes": 1}, 1) and shown(client.get(PAGE)) == 2
+    assert (make.reread(job).state, job.result, job.done) == ("done", {"notes": 1}, 1) and shown(client.get(PAGE)) == 2
     assert PAGE in check_page(client.get(reverse("job", args=["covid", job.number])))
     AnnotationSet.objects.filter(pk=read.sets[0].pk).update(state="withdrawn")
     assert 'id="comparing"' in check_page(client.get(PAGE))

@@ -53,8 +53,7 @@ def test_from_the_page_to_the_figures(world):
     answer = world.client.get(progress, **HTMX)
     assert answer["HX-Refresh"] == "true"
     assert "hx-get" not in check_page(answer, fragment=True)
-    job.refresh_from_db()
-    assert (job.state, job.result, job.done, job.total) == ("done", {"unit": "token", "notes": 2}, 2, 2)
+    assert (make.reread(job).state, job.result, job.done, job.total) == ("done", {"unit": "token", "notes": 2}, 2, 2)
     assert "Cohen" in check_page(world.client.get(page))
     assert "Show agreement" in check_page(world.client.get(reverse("job", args=["covid", job.number])))
 

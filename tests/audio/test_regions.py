@@ -14,7 +14,7 @@ from models_runtime.backends.llm.servers import read_servers
 from models_runtime.speech.services.starting import start_judging
 from tests.audio.conftest import store
 from tests.backends.llm.scripted import note_of
-from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.factories import make_author, make_member, make_note, make_project, make_set, reread
 from tests.refining.judging.world import ward
 from tests.worlds.queue import worked
 
@@ -93,8 +93,7 @@ def test_a_language_model_sorts_gaps_and_only_its_harmless_ones_stay_audible(hea
     with ward(settings, script):
         job = start_judging(recording=heard, given={"server": "ward", "model": "one"}, may_leave=False, actor=None)
         work(job.pk)
-    job.refresh_from_db()
-    assert job.state == JobState.DONE, job.error
+    assert reread(job).state == JobState.DONE, job.error
     found = list(heard.regions.order_by("start").values_list("verdict", "sort"))
     assert found == [("DOCTOR", "name"), ("NON-PHI", "noise"), ("UNKNOWN", "")]
     assert job.result["harmless"] == 1

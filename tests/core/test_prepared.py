@@ -74,8 +74,7 @@ def test_objects_equal_those_of_the_orm(django_assert_num_queries):
         assert found.guidelines == "Long."
     found.name = "Renamed"
     found.save()
-    made.refresh_from_db()
-    assert (made.name, made.guidelines) == ("Renamed", "Long.")
+    assert (make.reread(made).name, made.guidelines) == ("Renamed", "Long.")
 
 
 # ── Many rows or values at once: bulk inserts write all rows in order, and one condition takes many values ──

@@ -13,7 +13,7 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection, connections, transaction
 
 from annotations.models import Project
-from tests.factories import make_project
+from tests.factories import make_project, reread
 from tests.waiting import HANGS, MOMENT, crowding, ended
 
 pytestmark = [
@@ -74,8 +74,7 @@ def test_the_next_writer_starts_at_once_and_succeeds():
     thread.join(HANGS)
     assert not raised and asked[0] == "BEGIN IMMEDIATE"
     assert began[0] - left < 0.09 * crowding()
-    project.refresh_from_db()
-    assert project.name == "second"
+    assert reread(project).name == "second"
 
 
 def test_another_process_waits_too():
@@ -145,8 +144,7 @@ def test_nothing_is_lost_when_many_write_at_once():
     for thread, _ in threads:
         thread.join(HANGS)
     assert not any(raised for _, raised in threads)
-    project.refresh_from_db()
-    assert project.annotators_per_note == 150
+    assert reread(project).annotators_per_note == 150
 
 
 def test_a_write_outside_a_transaction_queues_too():
@@ -175,8 +173,7 @@ def test_a_write_outside_a_transaction_queues_too():
         assert not raised and not thread.is_alive()
     assert took < 1.5 * crowding()
     assert Project.objects.filter(pk=made.pk).exists()
-    project.refresh_from_db()
-    assert project.name == "outside"
+    assert reread(project).name == "outside"
 
 
 def test_a_new_database_is_private_whatever_the_umask(tmp_path):

@@ -112,6 +112,5 @@ def word(*paragraphs: str) -> bytes:
 
 def files_of(job: Job) -> dict[str, bytes]:
     """The files in the archive of an export."""
-    job.refresh_from_db()
-    assert job.state == JobState.DONE, job.error
+    assert make.reread(job).state == JobState.DONE, job.error
     return unzipped(open_stored(StoredFile.objects.get(pk=job.result["file_id"])))

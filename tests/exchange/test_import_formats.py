@@ -19,6 +19,7 @@ from annotations.models import Document, Import, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from tests.exchange.brat_files import GOLD, PAGE, brat, codes, names, page_of, run_until, spans_of
 from tests.exchange.brat_files import stage as stage_files
+from tests.factories import reread
 from tests.worlds.checks import check_page
 from tests.worlds.managing import run, upload
 from tests.worlds.managing import staged as staged_by
@@ -60,8 +61,7 @@ def test_a_killed_import_continues_inside_the_file(empty, monkeypatch):
     run_import(import_id=row.pk, progress=lambda done, total: seen.append((done, total)))
     assert names() == [f"n{at}" for at in range(5)]
     assert seen == [(4, 5), (5, 5)]
-    row.refresh_from_db()
-    assert row.report["notes"] == 5
+    assert reread(row).report["notes"] == 5
 
 
 def test_two_notes_of_one_name(empty):
@@ -82,8 +82,7 @@ def test_all_or_nothing_takes_everything_back(empty, monkeypatch, tmp_path):
     row = stage(empty, rows, all_or_nothing=True)
     with pytest.raises(ServiceError, match=r"all\.jsonl, line 2: "):
         run_import(import_id=row.pk, progress=silent)
-    row.refresh_from_db()
-    assert row.report["refused_notes"] == 1
+    assert reread(row).report["refused_notes"] == 1
     Document.objects.all().delete()
     (tmp_path / "all.jsonl").write_bytes(rows)
     with pytest.raises(CommandError, match="Nothing was imported"):
@@ -172,8 +171,7 @@ def test_another_format_for_staged_files(empty, sign_in):
     row = stage_files(empty.project, content, format="conll", actor=empty.mia)
     page = reverse("import_preview", args=["covid", row.pk])
     assert mia.post(page, {"do": "format", "format": "brat"}).status_code == 302
-    row.refresh_from_db()
-    assert (row.format, row.labels_found) == ("brat", {"PATIENT": [1, 1]})
+    assert (reread(row).format, row.labels_found) == ("brat", {"PATIENT": [1, 1]})
     for format in ("pdf", "text"):  # text holds no annotations
         assert mia.post(page, {"do": "format", "format": format}).status_code == 409
     for do, whole in (("all", True), ("readable", False)):

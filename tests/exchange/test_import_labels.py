@@ -109,8 +109,7 @@ def test_skipped_spans_are_counted_and_an_erasure_forgets_the_labels_of_files(wo
     check_page(mia.get(page_of(row)))
     Document.objects.filter(pk=world.note.pk).update(patient_id="P1")
     erase_patient(project=world.project, patient_id="P1", actor=None)
-    row.refresh_from_db()
-    assert "labels" not in row.report and row.labels_found is None and row.label_choices == {}
+    assert "labels" not in make.reread(row).report and row.labels_found is None and row.label_choices == {}
 
 
 def test_nothing_starts_before_every_label_has_a_choice(world, mia, row):
@@ -174,8 +173,7 @@ def test_impossible_choices_are_refused(mia, row):
     Label.objects.filter(pk=1).delete()
     for value in ("map:1", "map:x", "add:99999999", "map:99999999999999999999999", "everything"):
         assert choose(mia, row, {"DRAGON": value}).status_code == 409, value
-    row.refresh_from_db()
-    assert row.label_choices == {}
+    assert make.reread(row).label_choices == {}
     lines = b"".join(b"T%d\tX%d 0 4\tAnna\n" % (at, at) for at in range(MOST_LABELS + 1))
     response = upload(mia, {"uno.txt": TEXT, "uno.ann": lines}, **GOLD)
     assert response.status_code == 422 and Import.objects.count() == 1, "too many labels are no annotations"

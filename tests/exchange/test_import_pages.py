@@ -18,6 +18,7 @@ from annotations.exchange.services.sources import FileSource, ZipSource
 from annotations.exchange.services.staged import pack
 from annotations.models import AnnotationSet, Author, Document, Import, ImportState, StoredFile
 from tests.exchange.brat_files import GOLD, PAGE, brat, codes, page_of, stage
+from tests.factories import reread
 from tests.worlds.checks import check_page
 from tests.worlds.managing import run, staged, upload
 from tests.zips import zipped
@@ -64,8 +65,7 @@ def test_the_preview_asks_whose_spans_these_are(world, mia):
     assert 'value="ann"' in html  # an annotator to choose
     for wanted, status, written_as in (("annotator", 409, ""), ("run", 409, ""), ("gold", 302, "gold")):
         assert mia.post(page_of(row), {"do": "author", "annotations": wanted, "annotator": ""}).status_code == status
-        row.refresh_from_db()
-        assert row.written_as == written_as
+        assert reread(row).written_as == written_as
     assert mia.post(page_of(row), {"do": "author", "annotations": "run", "run": "bert"}).status_code == 302
     row.refresh_from_db()
     assert 'value="bert"' in check_page(mia.get(page_of(row)))
@@ -94,8 +94,7 @@ def test_discard(mia):
     row = staged(upload(mia, {"a.txt": b"one"}))
     for _ in range(2):
         assert mia.post(page_of(row), {"do": "discard"}, follow=True).redirect_chain == [(PAGE, 302)]
-    row.refresh_from_db()
-    assert row.state == ImportState.CANCELED and not StoredFile.objects.exists()
+    assert reread(row).state == ImportState.CANCELED and not StoredFile.objects.exists()
     assert run(row) == {} and not Document.objects.filter(name="a").exists()
     assert "was canceled" in check_page(mia.get(page_of(row)))
 

@@ -8,7 +8,7 @@ from annotations.core.services import Canceled, ServiceError, silent
 from annotations.exchange.services import import_plan, importing, reading, staged
 from annotations.projects.services.labels import merge_labels
 from tests.exchange.brat_files import ANN, TEXT, Killed, brat, codes, many, run_until, spans_of, stage
-from tests.factories import make_member, make_project, make_set
+from tests.factories import make_member, make_project, make_set, reread
 from tests.zips import zipped
 
 pytestmark = pytest.mark.django_db
@@ -256,8 +256,7 @@ def test_an_import_resumes_where_it_stopped_and_a_canceled_one_leaves_only_notes
     importing.undo_import(import_id=row.pk)
     assert list(models.Document.objects.all()) == [touched]
     assert list(models.Assignment.objects.values_list("document", flat=True)) == [touched.pk]
-    row.refresh_from_db()
-    assert row.state == models.ImportState.CANCELED
+    assert reread(row).state == models.ImportState.CANCELED
 
 
 def test_a_worker_without_its_lease_writes_nothing_and_a_discarded_import_adds_nothing(project):

@@ -100,8 +100,7 @@ def test_the_tags_of_named_entities_can_be_written(world, tmp_path):
     assert layers_of(row.project) == {spec: {"PATIENT": "patient"}}
     make.make_note(world.project, patient_id="P1")
     erase_patient(project=world.project, patient_id="P1", actor=world.mia)
-    row.refresh_from_db()
-    assert (row.report["layers"], layers_of(row.project)) == ({spec: {}}, {})
+    assert (make.reread(row).report["layers"], layers_of(row.project)) == ({spec: {}}, {})
     labels = {name: {"label": code} for name, code in {"Nurse": "DOCTOR", "A": "CITY", "B": "CITY", "x": ""}.items()}
     tags = {name: name for name in [*labels, "DOCTOR", "AGE"]}
     Import.objects.update(report={"layers": {SPEC: tags}, "labels": labels})

@@ -11,7 +11,7 @@ from annotations.models import Event, Job, Membership, Release
 from annotations.ops.services.deleting import delete_project
 from models_runtime.feeds.services.feeds import look_at_feeds, pause_feed, start_work
 from models_runtime.models import Feed, FeedFile, FeedNote
-from tests.factories import make_member
+from tests.factories import make_member, reread
 from tests.feeds.feed_world import LETTERS, FeedWorld, states
 from tests.worlds.programs import Program
 
@@ -41,8 +41,7 @@ def test_the_pages(client, feed_world: FeedWorld):
     feed_world.run()
     assert states(feed) == {"read": 2}
     client.post(f"/projects/ward/feeds/{feed.pk}", {"do": "run", "run": "letters-1"})
-    feed.refresh_from_db()
-    assert feed.run.author.name == "letters-1" and feed.backend == ""
+    assert reread(feed).run.author.name == "letters-1" and feed.backend == ""
     assert 'data-feed="letters"' in client.get("/projects/ward/feeds/").content.decode()
 
 

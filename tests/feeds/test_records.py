@@ -26,6 +26,7 @@ from annotations.records.services.releasing import start_record_release
 from annotations.records.services.schemas import activate_schema, add_schema
 from annotations.records.services.starting import start_record_export
 from models_runtime.models import FeedFile, FeedNote
+from tests.factories import reread
 from tests.feeds.feed_world import FeedWorld, on, states
 from tests.ops.test_erasing_everything import tables
 from tests.records import fhir
@@ -190,8 +191,7 @@ def test_a_patient_in_records_feed_pairs_and_releases_is_erased_everywhere(feed_
         record = Record.objects.get(has_text=True)
         if out == "first":
             label_strings(record.document, {name: "PATIENT"})
-    record.refresh_from_db()
-    assert record.release is not None and LeakFinding.objects.filter(note__document=record.document).exists()
+    assert reread(record).release is not None and LeakFinding.objects.filter(note__document=record.document).exists()
     work(start_record_export(release=record.release, actor=feed_world.mia).pk)
     assert StoredFile.objects.exists()
     erase_patient(project=project, patient_id=patient, actor=feed_world.mia)

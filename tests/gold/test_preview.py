@@ -52,8 +52,7 @@ def test_the_preview_says_what_is_skipped_and_the_job_does_it(world, rev):
     rev.post(reverse("job_start_gold", args=["covid"]), {"author": ann.pk})
     job = Job.objects.get()
     run_job(job.pk)
-    job.refresh_from_db()
-    assert (job.result["made"], job.result["kept"]) == (2, 2)
+    assert (make.reread(job).result["made"], job.result["kept"]) == (2, 2)
 
 
 def test_unresolved_disagreements_are_counted_and_linked(world, rev):

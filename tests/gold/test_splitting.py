@@ -74,8 +74,7 @@ def test_no_patient_is_in_two_splits_and_the_shares_are_met(version):
     (event,) = Event.objects.filter(verb=GOLD_SPLIT)
     # A person may write anything as the seed, so the version stores it, but the event doesn't.
     assert "seed" not in event.data and event.data["notes"] == made.notes
-    version.refresh_from_db()
-    assert (version.split_seed, version.split_shares, version.content_hash) == ("s", SHARES, before)
+    assert (make.reread(version).split_seed, version.split_shares, version.content_hash) == ("s", SHARES, before)
     table = split_table(version)
     assert [row["split"] for row in table] == ["train", "dev", "test"] and table[0]["share"] == 0.6
     assert sum(row["patients"] for row in table) == 8

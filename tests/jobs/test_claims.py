@@ -10,6 +10,7 @@ from annotations.core.services import Canceled
 from annotations.jobs.runner import HandBack, LostLease, claims, take
 from annotations.jobs.runner.execute import heartbeat
 from annotations.models import JobState
+from tests.factories import reread
 from tests.waiting import crowding, wait_for
 from tests.worlds.queue import change, end_lease
 
@@ -22,15 +23,13 @@ def job(make_job, no_redis):
 def test_a_claim_takes_the_job_for_one_lease(job, settings):
     settings.JOB_LEASE_SECONDS = 40
     claim = take(job.pk)
-    job.refresh_from_db()
-    assert (job.state, job.attempt, job.lease_token) == (JobState.RUNNING, 1, claim.token)
+    assert (reread(job).state, job.attempt, job.lease_token) == (JobState.RUNNING, 1, claim.token)
     assert 38 < (job.lease_until - job.claimed_at).total_seconds() < 42
     assert (claim.params, claim.project_id, claim.attempt) == (job.params, job.project_id, 1)
     end_lease(job)
     assert claim.beat() and take(job.pk) is None, "a lease that ran out is extended if nobody claimed the job"
     claim.give_back()  # which does not count as an attempt
-    job.refresh_from_db()
-    assert (job.state, job.attempt, job.lease_token, job.finished_at) == (JobState.QUEUED, 0, None, None)
+    assert (reread(job).state, job.attempt, job.lease_token, job.finished_at) == (JobState.QUEUED, 0, None, None)
 
 
 @pytest.mark.both_databases
@@ -53,8 +52,7 @@ def test_a_job_with_an_expired_lease_can_be_claimed(job):
     with pytest.raises(LostLease):
         first.finish({"late": True})
     second.finish({"in time": True})
-    job.refresh_from_db()
-    assert (job.state, job.result) == (JobState.DONE, {"in time": True})
+    assert (reread(job).state, job.result) == (JobState.DONE, {"in time": True})
 
 
 @pytest.mark.django_db(transaction=True)
@@ -80,11 +78,9 @@ def test_progress_is_written_at_most_twice_a_second(job, django_assert_num_queri
             claim.progress(done, 100)
     clock.now = 0.5
     claim.progress(50, 100)
-    job.refresh_from_db()
-    assert (job.done, job.total) == (50, 100)
+    assert (reread(job).done, job.total) == (50, 100)
     claim.finish({})
-    job.refresh_from_db()
-    assert (job.done, job.total) == (50, 100)
+    assert (reread(job).done, job.total) == (50, 100)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -107,8 +103,7 @@ def test_progress_inside_a_transaction_always_writes(job):
     claim.progress(0, 3)
     with transaction.atomic():
         claim.progress(1, 3)
-    job.refresh_from_db()
-    assert job.done == 1
+    assert reread(job).done == 1
 
 
 def test_progress_raises_after_a_request_to_end_or_pause_except_at_the_end(job, monkeypatch):

@@ -16,6 +16,7 @@ from annotations.jobs.services.relay import workers_alive
 from annotations.jobs.services.worker import DurableWorker
 from annotations.models import Job, JobState
 from annotations.threads import VARIABLES, threads_for
+from tests.factories import reread
 from tests.jobs.probes.handlers import results
 from tests.waiting import HANGS, MOMENT, ended, wait_for
 from tests.worlds.gates import Gate
@@ -166,8 +167,7 @@ def test_the_parent_alone_is_killed(counting, worker, processes):
     worker.popen.kill()
     worker.popen.wait()
     wait_for_state(counting, JobState.QUEUED, "the child to give the job back")
-    counting.refresh_from_db()
-    assert counting.attempt == 0, "the relay, which waits for the lease, would count the attempt"
+    assert reread(counting).attempt == 0, "the relay, which waits for the lease, would count the attempt"
     processes("work")
     finished(counting)
 
@@ -300,5 +300,4 @@ def test_work_processes_share_the_cores(unlimited, make_job, relay, processes):
         shown(workers)
         job = make_job("threads")
         wait_for_state(job, JobState.DONE, "the job to end")
-        job.refresh_from_db()
-        assert job.result == dict.fromkeys(VARIABLES, str(threads_for(workers)))
+        assert reread(job).result == dict.fromkeys(VARIABLES, str(threads_for(workers)))

@@ -14,7 +14,7 @@ from annotations.jobs.services.queue import cancel, continue_with_more, enqueue,
 from annotations.jobs.services.relay import Relay, sweep, waiting
 from annotations.jobs.services.worker import perform
 from annotations.models import Job, JobState
-from tests.factories import make_project
+from tests.factories import make_project, reread
 from tests.jobs.probes.handlers import results
 from tests.worlds.queue import change, end_lease
 
@@ -35,8 +35,7 @@ def test_a_job_is_pushed_after_the_commit(redis_server, make_job):
         job = make_job()
         assert waiting("cpu") == set()
     assert waiting("cpu") == {job.pk}
-    job.refresh_from_db()
-    assert job.pushed_at is not None
+    assert reread(job).pushed_at is not None
 
 
 def test_the_same_key_is_the_same_job_but_not_for_another_project(redis_server, make_job):
@@ -63,8 +62,7 @@ def test_the_same_key_at_the_same_time_is_the_same_job(redis_server, probes, at_
 
 def test_an_outage_of_redis_does_not_fail_the_request(no_redis, make_job):
     job = make_job()
-    job.refresh_from_db()
-    assert (job.state, job.pushed_at) == (JobState.QUEUED, None)
+    assert (reread(job).state, job.pushed_at) == (JobState.QUEUED, None)
     with pytest.raises(LookupError, match="“sing”"):
         enqueue(kind="sing", project=make_project(), params={}, key="k", actor=None)
 
@@ -97,8 +95,7 @@ def test_the_relay_puts_back_a_job_that_lost_its_worker(redis_server, make_job):
     end_lease(job)
     swept = sweep()
     assert (swept.put_back, swept.rung or list(waiting("cpu"))) == ([job.pk], [job.pk])
-    job.refresh_from_db()
-    assert (job.state, job.attempt, job.lease_token) == (JobState.QUEUED, 1, None) and not claim.beat()
+    assert (reread(job).state, job.attempt, job.lease_token) == (JobState.QUEUED, 1, None) and not claim.beat()
 
 
 @pytest.mark.parametrize(("kind", "attempts"), [("once", 5), ("count", 8)])
@@ -227,8 +224,7 @@ def make(make_job, no_redis):
 
 def after(job):
     perform(job.pk)
-    job.refresh_from_db()
-    return job
+    return reread(job)
 
 
 def test_a_job_is_done(make):

@@ -180,8 +180,7 @@ def test_the_limit_is_per_person_and_project_and_not_for_commands_without_a_user
         start(project, "one more", mia)
     with pytest.raises(LimitReached):
         start_import(project=project, import_id=row.pk, actor=mia)
-    row.refresh_from_db()
-    assert row.state == ImportState.STAGED
+    assert make.reread(row).state == ImportState.STAGED
     start(project, "of another person", make.make_member(project, "manager", "max"))
     start(make.make_project("other"), "in another project", mia)
     for number in range(5):
@@ -198,8 +197,7 @@ def test_paused_and_restarted_jobs_count(project, mia, full):
     first.refresh_from_db()
     with pytest.raises(LimitReached):
         retry(first)
-    first.refresh_from_db()
-    assert first.state == JobState.FAILED
+    assert make.reread(first).state == JobState.FAILED
 
 
 def test_the_number_of_jobs_per_hour_is_limited(project, mia, monkeypatch):

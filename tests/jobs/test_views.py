@@ -144,8 +144,7 @@ def test_cancel_pause_resume_retry(world, manager, job, make_job):
         assert reviewer.post(url_of(job, f"job_{name}")).status_code == 403, "who may not start it may not control it"
         response = manager.post(url_of(job, f"job_{name}"))
         assert (response.status_code, response.url) == (302, url_of(job))
-        job.refresh_from_db()
-        assert job.state == state
+        assert make.reread(job).state == state
     once = make_job("once", project=world.project)
     assert "be paused" in manager.post(url_of(once, "job_pause"), follow=True).text
 
@@ -182,8 +181,7 @@ def start(client, row):
 
 def done(job):
     perform(job.pk)
-    job.refresh_from_db()
-    return job
+    return make.reread(job)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -105,11 +105,9 @@ def test_gold_can_replace_the_draft(reviewed):
     url = reverse("note_gold", args=["covid", reviewed.notes[1].pk])
     data = {"set": own.pk, "version": own.version}
     check_page(reviewed.client.post(url, data, follow=True))
-    draft.refresh_from_db()
-    assert draft.state == AnnotationSetState.DRAFT
+    assert make.reread(draft).state == AnnotationSetState.DRAFT
     # It is empty because the reviewer rejected everything so far.
     Span.objects.filter(annotation_set=draft).delete()
     assert "0 spans of the draft are removed." in page_in(reviewed, 1)
     reviewed.client.post(url, data | {"replace": "1", "gold_version": draft.version})
-    draft.refresh_from_db()
-    assert draft.state == AnnotationSetState.SUBMITTED and draft.spans.count() == 2
+    assert make.reread(draft).state == AnnotationSetState.SUBMITTED and draft.spans.count() == 2

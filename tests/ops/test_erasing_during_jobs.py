@@ -314,8 +314,7 @@ def test_an_erasure_waits_for_a_batch_of_a_bulk_act(world, bulk, monkeypatch, ac
     meanwhile = Meanwhile(world, monkeypatch, queue, "hold", after=True)
     work_of(bulk=bulk)
     meanwhile.check()
-    bulk.refresh_from_db()
-    assert bulk.state == (models.ActState.DONE if act == "the act" else models.ActState.UNDONE)
+    assert make.reread(bulk).state == (models.ActState.DONE if act == "the act" else models.ActState.UNDONE)
 
 
 @pytest.mark.parametrize(("step", "at"), [("its notes", 1), ("a verdict", 2)])
@@ -415,8 +414,7 @@ def test_an_erasure_that_collides_with_saving_starts_again(world, monkeypatch, e
         erase(world)
     assert len(tries) == (erasing.TRIES if lasts else 3) and Document.objects.count() == (4 if lasts else 3)
     assert models.Event.objects.filter(verb=PATIENT_ERASED).count() == (0 if lasts else 1)
-    world.project.refresh_from_db()
-    assert world.project.erasures == (0 if lasts else 1), "failed attempts leave nothing behind"
+    assert make.reread(world.project).erasures == (0 if lasts else 1), "failed attempts leave nothing behind"
 
 
 def test_a_backup_made_during_an_erasure_is_listed(world, monkeypatch, settings, tmp_path):

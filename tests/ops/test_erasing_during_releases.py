@@ -19,6 +19,7 @@ from annotations.release.services.exporting import start_release_export
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from annotations.release.services.surrogates import making
+from tests.factories import reread
 from tests.ops.erasing_world import Meanwhile as Erasing
 from tests.ops.released_world import TERMS
 from tests.worlds.queue import worked
@@ -62,8 +63,7 @@ def test_preparing(clinic, monkeypatch, policy, after):
     meanwhile = Meanwhile(clinic, monkeypatch, batches, "unerased", after=after)
     work(release.job_id)
     meanwhile.check(waited=after)
-    release.refresh_from_db()
-    assert release.state == models.ReleaseState.PREPARED, models.Job.objects.get(pk=release.job_id).error
+    assert reread(release).state == models.ReleaseState.PREPARED, models.Job.objects.get(pk=release.job_id).error
     assert release.notes.get().state == models.ReleasedNoteState.DONE
     assert (release.note_count - release.erased_count) == 1
     assert not models.LeakFinding.objects.filter(source__isnull=False).exclude(source__patient_id="P-2").exists()
@@ -88,8 +88,7 @@ def test_deciding(clinic, monkeypatch, after):
     answer_chosen(release=release, answer="replace", actor=clinic.mia)
     meanwhile.check(waited=after)
     assert not models.LeakFinding.objects.exists()
-    release.refresh_from_db()
-    assert release.erased_count == 2
+    assert reread(release).erased_count == 2
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before storing", "while storing"])
@@ -140,6 +139,5 @@ def test_an_erasure_before_signing(clinic):
     """The hash of the prepared notes is computed again, so the release can be signed at once."""
     release = prepared(clinic)
     erase_patient(project=clinic.project, patient_id=PATIENT, actor=None)
-    release.refresh_from_db()
-    assert release.content_hash == ""
+    assert reread(release).content_hash == ""
     assert sign(release=release, terms=TERMS, accepted=(), actor=clinic.mia, everything=True).note_count == 1

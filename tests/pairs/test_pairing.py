@@ -26,7 +26,7 @@ from annotations.pairs.services import pairing
 from annotations.pairs.services.pile import Pile, opened_pile
 from annotations.pairs.services.settling import settle
 from annotations.pairs.services.starting import PairingOrder, start_pairing
-from tests.factories import make_member, make_note, make_project
+from tests.factories import make_member, make_note, make_project, reread
 from tests.pairs.decisions import invented
 from tests.pairs.piles import court, pair, parquet, pile_of, start
 from tests.worlds.checks import check_page, refused
@@ -125,8 +125,7 @@ def test_several_or_none_that_fit_wait_for_a_person(project):
         settle(published=several, note=none.candidates.get().document_id, actor=mia)
     note = Document.objects.get(name="b")
     settle(published=several, note=note.pk, actor=mia)
-    several.refresh_from_db()
-    assert (several.state, several.document, several.settled_by, several.begin) == ("paired", note, mia, 8)
+    assert (reread(several).state, several.document, several.settled_by, several.begin) == ("paired", note, mia, 8)
     assert spans_of()[0][0] == "b" and len(spans_of()) == 8
     with refused("settled"):
         settle(published=several, note=None, actor=mia)
@@ -270,5 +269,4 @@ def test_files_that_are_no_texts_are_named_until_something_is_erased(project):
     page = signed_in(make_member(project, "manager")).get(reverse("job", args=["court", job.number]))
     assert "x.txt: The text contains NUL" in check_page(page)
     delete_note(project=project, note=Document.objects.get().pk, actor=None)
-    job.refresh_from_db()
-    assert job.result["refused"] == 1 and "x.txt" not in str(job.result)
+    assert reread(job).result["refused"] == 1 and "x.txt" not in str(job.result)

@@ -5,7 +5,7 @@ import pytest
 from annotations.core.services import sentences
 from annotations.models import Assignment, Label, LabelSet, Project, Span
 from annotations.projects.forms.settings import SettingsForm
-from tests.factories import label_of, make_member, make_note, make_project, make_set
+from tests.factories import label_of, make_member, make_note, make_project, make_set, reread
 from tests.worlds.programs import Program
 
 WARD = "/projects/ward"
@@ -38,8 +38,7 @@ def test_a_project_gets_the_short_name_that_is_asked_for(program):
 def test_every_setting_is_read_and_changed(program, project):
     assert set(program.get(f"{WARD}/settings").json()) == set(SettingsForm.base_fields)
     assert program.patch(f"{WARD}/settings", {"second_factor": True}).json()["second_factor"] is True
-    project.refresh_from_db()
-    assert project.second_factor
+    assert reread(project).second_factor
 
 
 # ── Labels ───────────────────────────────────────────────────────────────────────────────────────────────────────────

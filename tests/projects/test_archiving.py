@@ -184,8 +184,7 @@ def test_jobs_that_change_something_neither_start_nor_restart(archived):
     failed = models.Job.objects.create(project=archived.project, kind="gold", key="old", state=models.JobState.FAILED)
     with pytest.raises(ProjectArchived):
         retry(failed)
-    failed.refresh_from_db()
-    assert failed.state == models.JobState.FAILED and models.Job.objects.count() == 1
+    assert make.reread(failed).state == models.JobState.FAILED and models.Job.objects.count() == 1
 
 
 def test_idle_annotators_keep_their_notes(world):

@@ -94,20 +94,17 @@ def test_a_label_is_changed(world, mia, city, send):
     check_page(mia.get(edit_of(city)))
     for _ in range(2):  # saving the same values again changes nothing and records no event
         assert send().url == PAGE and Event.objects.get(verb=events.LABEL_CHANGED).actor == world.mia
-    city.refresh_from_db()
-    assert (city.name, city.hotkey, city.placeholder, city.code) == ("TOWN", "t", "[TOWN]", "CITY")
+    assert (make.reread(city).name, city.hotkey, city.placeholder, city.code) == ("TOWN", "t", "[TOWN]", "CITY")
     assert city.description == "Towns.\nNot streets."
     name = label_of(world.project, "PATIENT").category
     assert send(category=name.pk, hotkey="").url == PAGE
-    city.refresh_from_db()
-    assert (city.category, city.hotkey) == (name, "")
+    assert (make.reread(city).category, city.hotkey) == (name, "")
     assert Event.objects.filter(verb=events.LABEL_CHANGED).latest("pk").data["after"]["category"] == name.code
 
 
 def test_attributes_are_changed_and_markup_stays_text(mia, city, send):
     send(attributes="Family\r\nStatus: current | past", name="<i>x", description="<script>1</script>")
-    city.refresh_from_db()
-    assert city.attributes == [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
+    assert make.reread(city).attributes == [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
     assert Event.objects.get(verb=events.LABEL_CHANGED).data["after"]["attributes"] == "Family\nStatus: current | past"
     html = check_page(mia.get(PAGE))
     assert "Status: current | past</span>" in html and "<i>x" not in html and "&lt;script&gt;1" in html
@@ -121,12 +118,10 @@ def test_a_change_by_somebody_else_is_not_lost(mia, city, send):
     html = check_page(response)
     assert response.status_code == 422
     assert "Somebody else changed this" in html and "Cities only." in html and "Towns." in html
-    city.refresh_from_db()
-    assert city.name == "CITY"
+    assert make.reread(city).name == "CITY"
     # The page has shown the other change, so saving again replaces it.
     assert send(seen=response.context["seen"]).status_code == 302
-    city.refresh_from_db()
-    assert (city.name, city.description) == ("TOWN", "Towns.\nNot streets.")
+    assert (make.reread(city).name, city.description) == ("TOWN", "Towns.\nNot streets.")
 
 
 # ── Adding ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -308,8 +303,7 @@ def test_name_and_color_are_changed_where_notes_show_them(world, sign_in, mia, p
     after = {"name": "Places", "hue": hue}
     for _click in range(2):
         assert mia.post(page_of(place), after).url == PAGE
-    place.refresh_from_db()
-    assert (place.name, place.hue, place.code) == ("Places", hue, code)
+    assert (make.reread(place).name, place.hue, place.code) == ("Places", hue, code)
     (change,) = data_of(events.CATEGORY_CHANGED)
     assert (change["before"], change["after"]) == (before, after)
     assert "color " in check_page(mia.get(reverse("audit", args=["covid"])))
@@ -326,12 +320,10 @@ def test_a_change_of_a_category_by_somebody_else_is_not_lost(mia, place):
     assert response.status_code == 422
     for words in ("Somebody else changed this", "<dd>Geography</dd>", "<dd>Violet</dd>", 'value="Places"'):
         assert words in html
-    place.refresh_from_db()
-    assert place.name == "Geography"
+    assert make.reread(place).name == "Geography"
     # The page has shown the other change, so saving again replaces it.
     assert mia.post(page_of(place), sent | {"seen": response.context["seen"]}).status_code == 302
-    place.refresh_from_db()
-    assert (place.name, place.hue) == ("Places", 1)
+    assert (make.reread(place).name, place.hue) == ("Places", 1)
 
 
 # ── Order ────────────────────────────────────────────────────────────────────────────────────────────────────────────

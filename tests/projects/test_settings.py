@@ -154,8 +154,7 @@ def test_each_note_goes_to_the_annotators_with_the_fewest_open_notes(world, cas)
     assigned = Assignment.objects.exclude(state="released").values_list("document", "user")
     assert all(sum(note == pk for note, _ in assigned) == 2 for pk in (*[n.pk for n in world.notes], third.pk))
     assert (third.pk, cas.pk) not in assigned
-    released.refresh_from_db()
-    assert released.state == "released"
+    assert make.reread(released).state == "released"
 
 
 # ── Quotas: the most notes that the rule assigns to one annotator ────────────────────────────────────────────────────

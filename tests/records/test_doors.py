@@ -13,7 +13,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.records.services.files import deidentify_file
 from annotations.records.services.schemas import add_schema
 from annotations.release.services.exporting import withdraw
-from tests.factories import make_member, make_note
+from tests.factories import make_member, make_note, reread
 from tests.records.world import FLAT, LISTING_1, LISTING_2, STRINGS, VISIT, active, label_strings, saved, ward
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
@@ -59,8 +59,7 @@ def test_a_schema_needs_a_second_person_and_its_changes_are_shown(project, mia):
     again = signed_in(other)
     again.post(answer["Location"], {"act": "review"})
     again.post(answer["Location"], {"act": "activate"})
-    first.refresh_from_db()
-    assert (first.state, first.reviewed_by, first.created_by) == ("active", other, mia)
+    assert (reread(first).state, first.reviewed_by, first.created_by) == ("active", other, mia)
     api = Program(mia)
     changed = json.dumps(first.schema | {"recordVersion": "2.0"})
     added = api.post("/projects/ward/record-schemas", {"text": changed}).json()
@@ -82,8 +81,7 @@ def test_a_manager_who_works_alone_reviews_the_own_schema_and_the_certificate_sa
     assert 'value="review"' in check_page(client.get(here))
     client.post(here, {"act": "review"})
     client.post(here, {"act": "activate"})
-    schema.refresh_from_db()
-    assert (schema.state, schema.reviewed_by, schema.created_by) == ("active", mia, mia)
+    assert (reread(schema).state, schema.reviewed_by, schema.created_by) == ("active", mia, mia)
     assert list(Event.objects.filter(verb__startswith="record_schema").values_list("actor", flat=True)) == [mia.pk] * 3
     assert "data-one-person" in check_page(client.get(here))
     source, certificate = saved(tmp_path / "in.ndjson", [VISIT]), tmp_path / "certificate.json"

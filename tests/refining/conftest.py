@@ -83,8 +83,7 @@ def refine(source, method="offline", actor=None, **asked):
     )
     if row.job is not None:
         work(row.job_id)
-        row.job.refresh_from_db()
-        assert (row.job.state, row.job.error) == ("done", "")
+        assert (make.reread(row.job).state, row.job.error) == ("done", "")
     return result_of(row)
 
 

@@ -139,8 +139,7 @@ def test_annotations_without_an_answer_stay_open_and_a_retry_asks_only_about_the
         down = False
         retry(job)
         work(row.job_id)
-    job.refresh_from_db()
-    assert (job.state, job.result["updated"]) == ("done", NOTES)
+    assert (make.reread(job).state, job.result["updated"]) == ("done", NOTES)
     assert {shown(body)["type"] for body in server.requests[before:]} == {"CITY"}
     assert len(server.requests) == before + NOTES
 

@@ -11,7 +11,7 @@ from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.starting import outdated, prepare_again
 from annotations.release.services.surrogates.editing import change
 from annotations.release.services.surrogates.makers import MakerKind, RulesMaker
-from tests.factories import make_member
+from tests.factories import make_member, reread
 from tests.held import made_once
 from tests.release.conftest import add_note, new_project
 from tests.worlds.checks import check_page, refused
@@ -77,8 +77,7 @@ def test_replacing_one_prepares_its_note_again(release, ward):
     assert text_of(release, "a")[second.start : second.end] == "Quimby" and not second.decision
     answer_chosen(release=release, findings=[second.pk], answer="replace", actor=ward.mara)
     assert states(release) == "dhd"
-    release.refresh_from_db()
-    assert release.content_hash not in ("", hashed)
+    assert reread(release).content_hash not in ("", hashed)
     assert release.figures["leaks"] == {"found": 3, "replaced": 2, "allowed": 0, "open": 1}
 
 
@@ -117,8 +116,7 @@ def test_an_answer_stays_when_somebody_else_answers_too(release, ward):
 def test_many_notes_are_prepared_by_a_job(release, ward, monkeypatch):
     monkeypatch.setattr(deciding, "AT_ONCE", 1)
     assert answer_chosen(release=release, answer="replace", actor=None) == 3
-    release.refresh_from_db()
-    assert release.state == ReleaseState.PREPARING and states(release) == "ppd"
+    assert reread(release).state == ReleaseState.PREPARING and states(release) == "ppd"
     assert Job.objects.filter(kind="release").count() == 2
     worked(release)
     assert (release.state, states(release)) == (ReleaseState.PREPARED, "ddd")

@@ -86,8 +86,7 @@ def test_withdrawing_deletes_exports_and_keeps_the_texts(release, ward, sign_in)
     queued = start_release_export(release=release, format="csv", actor=ward.manager, leave_out=True)
     withdraw(release=release, actor=ward.manager)
     withdraw(release=release, actor=ward.manager)
-    release.refresh_from_db()
-    assert release.state == ReleaseState.WITHDRAWN and release.notes.count() == 5
+    assert make.reread(release).state == ReleaseState.WITHDRAWN and release.notes.count() == 5
     assert not StoredFile.objects.exists() and Job.objects.get(pk=queued.pk).state == JobState.CANCELED
     assert Event.objects.get(verb="release.withdrawn").data == {"release": 1, "files": 1}
     client = sign_in(ward.manager)

@@ -20,7 +20,7 @@ from annotations.release.services.policies import policy_named
 from annotations.release.services.preparing import Preparer
 from annotations.release.services.starting import start_release
 from annotations.text.hashes import text_sha256
-from tests.factories import make_member
+from tests.factories import make_member, reread
 from tests.release.conftest import add_note, new_project
 from tests.worlds.killing import Killed
 from tests.worlds.released import make_release
@@ -148,8 +148,7 @@ def test_deleting_a_note_takes_its_released_text_and_findings(release):
     assert models.LeakFinding.objects.filter(note__document=note).count() == 1
     before = second.content_hash
     delete_note(project=release.project, note=note.pk, actor=None)
-    second.refresh_from_db()
-    assert second.erased_count == 1 and second.content_hash == "" != before
+    assert reread(second).erased_count == 1 and second.content_hash == "" != before
     assert not models.LeakFinding.objects.exists() and not models.ReleasedNote.objects.filter(document=note.pk).exists()
     assert "Fenwick" not in str(second.figures)
 
@@ -166,8 +165,7 @@ def test_an_interrupted_job_goes_on(release, monkeypatch, act):
     work(release.job_id)
     assert models.Job.objects.get().state == (models.JobState.PAUSED if act == "pause" else models.JobState.CANCELED)
     assert models.ReleasedNote.objects.filter(state="done").count() < PATIENTS * EACH
-    release.refresh_from_db()
-    assert release.state == models.ReleaseState.PREPARING
+    assert reread(release).state == models.ReleaseState.PREPARING
     monkeypatch.setattr(Preparer, "prepare", prepare)
     (queue.resume if act == "pause" else queue.retry)(models.Job.objects.get())
     work(release.job_id)

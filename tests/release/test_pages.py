@@ -228,8 +228,7 @@ def test_saving_makes_the_next_version_with_its_changes(editor):
     # The shipped description would be wrong now.
     assert "Changed in this project: 1 label" in html and "Every labeled span becomes" not in html
     # A release keeps its version.
-    editor.release.refresh_from_db()
-    assert editor.release.policy.version == 1
+    assert make.reread(editor.release).policy.version == 1
 
 
 def test_a_policy_is_saved_as_a_new_one(editor):

@@ -240,8 +240,7 @@ def test_a_note_that_stays_ambiguous_is_held_back_until_somebody_decides(empty):
     found = LeakFinding.objects.filter(note=note)
     assert note.state == "held" and [one.label for one in found] == ["DATE", "DATE"]
     assert answer_chosen(release=release, answer="replace", actor=None) == 2
-    note.refresh_from_db()
-    assert (note.state, note.text) == ("done", "From [DATE] to [DATE].\n")
+    assert (make.reread(note).state, note.text) == ("done", "From [DATE] to [DATE].\n")
 
 
 ORDERS = [
@@ -322,8 +321,7 @@ def test_a_decision_removes_attributes_and_is_undone(labeled, sign_in):
     assert (row.state, row.spans) == ("done", [[6, 15, "PATIENT"]])
     assert client.get(path + "findings/?show=all").status_code == 200
     answer_chosen(release=release, answer="undo", findings=[found.pk], actor=None)
-    row.refresh_from_db()
-    assert (row.state, row.spans) == ("held", [[6, 15, "PATIENT", {"who": "present"}]])
+    assert (make.reread(row).state, row.spans) == ("held", [[6, 15, "PATIENT", {"who": "present"}]])
     read = Program(lena).get(f"{path.removesuffix('/')}/notes/{row.document_id}")
     assert read.status_code == 200 and len(read.json()["released_spans"]) == 1
 

@@ -15,7 +15,7 @@ from annotations.review.services import bulk as bulk_review
 from annotations.review.services import finishing as review_finishing
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.log import Act
-from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set, reread
 from tests.held import made_once
 from tests.worlds.checks import refused
 from tests.worlds.reviewing import check_strings, gold_of, review
@@ -50,8 +50,7 @@ class World:
         bulk = self.plan(act, **options)
         assert begin_bulk(bulk=bulk, user=options.get("user") or self.rita)
         at_once(bulk, run_bulk)
-        bulk.refresh_from_db()
-        return bulk
+        return reread(bulk)
 
     def decide(self, act, span, *, user=None, run=0, **options):
         return review(span.annotation_set.document, self.runs[run], user or self.rosa, act, span, **options)
@@ -112,8 +111,7 @@ def test_decisions_of_people_are_kept(world):
     world.decide(Act.REJECT, first)
     assert begin_bulk(bulk=bulk, user=world.rita)
     at_once(bulk, run_bulk)
-    bulk.refresh_from_db()
-    assert (bulk.planned, bulk.decided, bulk.left) == (6, 5, 1)
+    assert (reread(bulk).planned, bulk.decided, bulk.left) == (6, 5, 1)
     assert Decision.objects.get(suggestion=first).reviewer == world.rosa
     # Her later decision is also kept when the act is undone.
     world.decide(Act.REJECT, second)
@@ -193,17 +191,14 @@ def test_a_stopped_act_resumes_and_is_undone_as_a_whole(world, monkeypatch):
     assert not Decision.objects.exists()
     with pytest.raises(Canceled):
         run_bulk(bulk=bulk, progress=partial(stop, at=4))
-    bulk.refresh_from_db()
-    assert (bulk.state, bulk.decided) == ("working", 4)
+    assert (reread(bulk).state, bulk.decided) == ("working", 4)
     world.check()
     seen = []
     run_bulk(bulk=bulk, progress=lambda done, total: seen.append((done, total)))
-    bulk.refresh_from_db()
-    assert (bulk.state, bulk.decided, seen) == ("done", 6, [(4, 6), (6, 6)])
+    assert (reread(bulk).state, bulk.decided, seen) == ("done", 6, [(4, 6), (6, 6)])
     begin_undo(bulk)
     with pytest.raises(Canceled):
         undo_bulk(bulk=bulk, progress=partial(stop, at=2))
     undo_bulk(bulk=bulk)
-    bulk.refresh_from_db()
-    assert (bulk.state, bulk.undone, bulk.kept) == ("undone", 6, 0)
+    assert (reread(bulk).state, bulk.undone, bulk.kept) == ("undone", 6, 0)
     world.check()

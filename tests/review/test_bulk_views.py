@@ -90,14 +90,12 @@ def test_a_large_act_is_a_job_and_so_is_its_undo(suggested, monkeypatch):
     assert answer.url == client.get(url("bulk_job", bulk.pk)).url == url("job", job.number)
     assert start(suggested, bulk, "bulk_undo").state == "working", "the job has not run yet"
     run_job(job.pk)
-    job.refresh_from_db()
-    assert (job.state, job.done, job.result["decided"]) == ("done", 3, 3)
+    assert (make.reread(job).state, job.done, job.result["decided"]) == ("done", 3, 3)
     assert url("review_bulk", bulk.pk) in check_page(client.get(url("job", job.number)))
     client.post(url("bulk_undo", bulk.pk))
     undo = Job.objects.exclude(pk=job.pk).get()
     run_job(undo.pk)
-    undo.refresh_from_db()
-    assert (undo.state, undo.result["undone"]) == ("done", 3)
+    assert (make.reread(undo).state, undo.result["undone"]) == ("done", 3)
     assert not Decision.objects.exists()
 
 
@@ -142,8 +140,7 @@ def test_all_occurrences_of_a_string_are_decided_except_the_exceptions(suggested
     assert [gold_of(note) for note in suggested.notes] == [[], [(44, 50, "CITY")], [(44, 50, "CITY")]]
     page = client.get(where)
     assert "accepted by rev" in check_page(page) and page.context["open"] == 1
-    suggested.string.refresh_from_db()
-    assert (suggested.string.count, suggested.string.open) == (3, 1)
+    assert (make.reread(suggested.string).count, suggested.string.open) == (3, 1)
 
 
 # ── Figures and the log ──────────────────────────────────────────────────────────────────────────────────────────────

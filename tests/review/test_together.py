@@ -237,8 +237,7 @@ def planned(world: SimpleNamespace, user: models.User, run: models.Author, note:
 
 def run_act(bulk: models.BulkAct) -> models.BulkAct:
     start_bulk(bulk=bulk, actor=bulk.user)
-    bulk.refresh_from_db()
-    return bulk
+    return make.reread(bulk)
 
 
 def test_a_string_is_accepted_in_bulk_while_another_rejects_it_in_a_note(world, at_once):

@@ -16,7 +16,7 @@ from annotations.review.selectors.reviewing import pairs
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
-from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set, reread
 from tests.held import made_once
 from tests.worlds.checks import refused
 from tests.worlds.reviewing import Reviews, check_strings, gold_of
@@ -68,8 +68,7 @@ class World(Reviews):
         act = self.plan(user)
         begin_bulk(bulk=act, user=user)
         at_once(act, run_bulk)
-        act.refresh_from_db()
-        return act
+        return reread(act)
 
 
 made, world = made_once(World)

@@ -215,8 +215,7 @@ def test_every_note_has_the_identifiers_of_its_own_patient(known):
             add_terms(project=known, kind="allow", terms=[("mario", "")], actor=None)
         other = start_run(project=known, backend="known", actor=None, key=key)
         rows_of(other)
-        other.refresh_from_db()
-        assert (other.revision == run.revision) == same
+        assert (make.reread(other).revision == run.revision) == same
     said = json.dumps([run.params, run.revision, run.job.params, run.job.result])
     assert "Brambillaschi" not in said and "azul" not in said.lower()
 

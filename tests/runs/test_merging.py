@@ -47,8 +47,7 @@ class World:
         run = review_together(project=self.project, runs=names or ("a", "b", "c"), actor=self.rita, key=key, **options)
         if run.job.state == models.JobState.QUEUED:
             work(run.job_id)
-            run.job.refresh_from_db()
-            assert run.job.state == models.JobState.DONE
+            assert make.reread(run.job).state == models.JobState.DONE
         self.author = run.author
         return run
 

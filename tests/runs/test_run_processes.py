@@ -14,7 +14,7 @@ from models_runtime.runs.services.external import start_external
 from models_runtime.runs.services.runs import start_run
 from tests.backends.made import made_notes
 from tests.backends.made_weights import tiny_bert
-from tests.factories import make_note, make_project
+from tests.factories import make_note, make_project, reread
 from tests.jobs.probes.kinds import FAKE
 from tests.runs.conftest import project_of
 from tests.waiting import wait_for
@@ -140,8 +140,7 @@ def test_the_worker_that_has_the_run_is_killed_and_its_helpers_are_paused(shared
     wait_for(lambda: not Share.objects.exists(), what="all to stop", progress=lambda: progress(shared))
     so_far = done(shared)
     assert so_far < NOTES
-    shared.job.refresh_from_db()
-    assert shared.job.done == so_far, "the count is right although three workers wrote"
+    assert reread(shared.job).done == so_far, "the count is right although three workers wrote"
     resume(shared.job)
     check_complete(shared, gate)
 

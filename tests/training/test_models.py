@@ -339,8 +339,7 @@ def test_renaming_and_retiring(world, manager, model):
         assert why in rejected(response, "rename", "name")[0] and response.context["rename"]["name"].value() == name
     for _ in range(2):
         manager.post(page("model_retire", model.pk))
-    model.refresh_from_db()
-    assert (model.state, model.name) == (State.RETIRED, "Better")
+    assert (make.reread(model).state, model.name) == (State.RETIRED, "Better")
     assert Event.objects.filter(verb="model.retired").count() == 1
     assert manager.get(page("model_file", model.pk)).status_code == 404
     assert "still being trained" in said(manager.post(page("model_retire", waiting.pk), follow=True))[0]

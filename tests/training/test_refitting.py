@@ -85,8 +85,7 @@ def test_a_ready_made_split_by_name_and_pattern(world, manager, tmp_path):
     bad = manager.post(page("gold_split", 1), {"lines": "caso-0*,train\ncaso-1*,testing", "seed": "ready-made"})
     assert bad.status_code == 422 and "caso-1*,testing" in bad.content.decode(), "the lines are still there"
     manager.post(page("gold_split", 1), {"lines": "caso-0*,train\ncaso-1*,test", "seed": "ready-made"})
-    world.version.refresh_from_db()
-    assert (world.version.split_seed, world.version.split_shares["test"]) == ("ready-made", 50)
+    assert (make.reread(world.version).split_seed, world.version.split_shares["test"]) == ("ready-made", 50)
     file = tmp_path / "split.csv"
     file.write_text("caso-0*,train\n")
     call_command("split_gold", "ward", 1, lines=file, notes=["caso-1*=dev"], seed="two")
@@ -153,8 +152,7 @@ def killed_in_refit(world, monkeypatch, step, **options):
         model = start_training(project=world.project, gold=1, actor=None, key="killed", **options)
         with pytest.raises(Killed):
             work(model.job_id)
-    model.refresh_from_db()
-    return model
+    return make.reread(model)
 
 
 def ended_well(model):

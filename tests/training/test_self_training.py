@@ -222,8 +222,7 @@ def test_a_killed_self_training_gives_the_same_model_and_an_erasure_ends_it(ward
         with pytest.raises(Killed):
             work(model.job_id)
         monkeypatch.undo()
-        model.refresh_from_db()
-        assert model.losses == [] and resumed(model).card["sha256"] == whole.card["sha256"]
+        assert make.reread(model).losses == [] and resumed(model).card["sha256"] == whole.card["sha256"]
 
     def erased(*words, **more):
         if Document.objects.filter(patient_id="n20").exists():

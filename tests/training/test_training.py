@@ -22,7 +22,7 @@ from models_runtime.training.jobs.kept_models import checkpoint_of, forget_stale
 from models_runtime.training.jobs.watching import Watch
 from models_runtime.training.services.trained import retire_model
 from models_runtime.training.services.training import end_early, start_training
-from tests.factories import label_of, make_project
+from tests.factories import label_of, make_project, reread
 from tests.training.conftest import at_step, page, refused, run_of
 from tests.waiting import wait_for
 from tests.worlds.commands import told
@@ -130,8 +130,7 @@ def test_a_canceled_training_leaves_no_model_and_can_start_again(world, manager,
     assert (job.state, model.state, model.stored_file) == (JobState.CANCELED, State.FAILED, None)
     assert not StoredFile.objects.exists() and 'id="job-retry"' in manager.get(page("model", model.pk)).content.decode()
     manager.post(page("job_retry", job.number))
-    model.refresh_from_db()
-    assert (model.state, model.losses) == (State.TRAINING, [])
+    assert (reread(model).state, model.losses) == (State.TRAINING, [])
     worked(model)
     assert (model.state, model.name, len(model.losses)) == (State.READY, "mine", 12)
     assert model.card["sha256"] == trained("whole", iterations=12)[0].card["sha256"]
@@ -141,13 +140,11 @@ def test_a_training_that_waits_is_canceled_at_once_and_its_name_may_be_taken(wor
     given = {"project": world.project, "gold": 1, "actor": None, "name": "mine"}
     model = start_training(**given, key="a")
     queue.cancel(model.job)
-    model.refresh_from_db()
-    assert model.state == State.FAILED
+    assert reread(model).state == State.FAILED
     start_training(**given, key="b")
     response = manager.post(page("job_retry", model.job.number), follow=True)
     assert "now named “mine”" in str(next(iter(response.context["messages"])))
-    model.refresh_from_db()
-    assert (model.state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, JobState.CANCELED)
+    assert (reread(model).state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, JobState.CANCELED)
 
 
 def test_a_lost_training_process_is_reported(trained, monkeypatch):
@@ -188,8 +185,7 @@ def test_who_may_end_which_trainings_early(world):
     for person, enough in (("reviewer", False), ("manager", True)):
         with nullcontext() if enough else pytest.raises(CommandError, match="doesn't have permission"):
             told(*words, person)
-        spacy.refresh_from_db()
-        assert spacy.enough == enough
+        assert reread(spacy).enough == enough
 
 
 def test_checkpoints_of_ended_trainings_are_deleted(world):
@@ -247,8 +243,7 @@ def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, model, trained
     copy = settings.DATA_DIR / "models" / f"{model.card['sha256']}.zip"
     assert copy.exists()
     retire_model(model=model, actor=world.manager)
-    model.refresh_from_db()
-    assert (model.state, model.stored_file, StoredFile.objects.count()) == (State.RETIRED, None, 0)
+    assert (reread(model).state, model.stored_file, StoredFile.objects.count()) == (State.RETIRED, None, 0)
     assert Run.objects.get() == run and AnnotationSet.objects.filter(author=run.author).count() == 22
     with pytest.raises(ServiceError, match="Choose one of: known, rules"):
         start_run(project=world.project, backend=model.name, actor=None, key="late")
@@ -282,6 +277,5 @@ def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, r
     assert Job.objects.get(pk=model.job_id).attempt == 2
     wait_for(lambda: not kept.parent.exists(), what="the checkpoint to go")
     for row in (model, whole):
-        row.refresh_from_db()
-        assert (row.state, len(row.losses)) == (State.READY, 3)
+        assert (reread(row).state, len(row.losses)) == (State.READY, 3)
     assert model.card["sha256"] == whole.card["sha256"]

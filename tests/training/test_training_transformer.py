@@ -109,8 +109,7 @@ def test_weights_that_are_not_there_or_were_deleted_meanwhile(world, manager, ho
     for row, where in ((model, tmp_path / "tiny-bert"), (run, tmp_path)):
         work(row.job_id)
         assert str(where) in Job.objects.get(pk=row.job_id).error
-    model.refresh_from_db()
-    assert model.state == State.FAILED
+    assert make.reread(model).state == State.FAILED
     with pytest.raises(ServiceError, match="Copy a folder with weights to"):
         start_training(**given | {"key": "new"})
     assert f"safetensors in {tmp_path}" in said(manager.get(page("models")))

@@ -28,7 +28,7 @@ from annotations.jobs.runner import run
 from annotations.jobs.services.queue import enqueue
 from annotations.models import Job
 from models_runtime.core import registry
-from tests.factories import make_project
+from tests.factories import make_project, reread
 from tests.jobs.probes.kinds import FAKE, KINDS
 from tests.waiting import MOMENT, crowding, ended, wait_for
 from tests.worlds.gates import Gate
@@ -255,5 +255,4 @@ def end_lease(job):
 def worked(row):
     """Do a job, or the job of a row, as a worker does. Return the row, read anew."""
     run(row.pk if isinstance(row, Job) else row.job_id)
-    row.refresh_from_db()
-    return row
+    return reread(row)

@@ -158,8 +158,7 @@ def bulk_page(world: SimpleNamespace, bulk: BulkAct) -> str:
 def start(world: SimpleNamespace, bulk: BulkAct, name: str = "bulk_start", **data: object) -> BulkAct:
     """Start a bulk act, or undo it (`bulk_undo`)."""
     assert world.client.post(reverse(name, args=["covid", bulk.pk]), data).status_code == 302
-    bulk.refresh_from_db()
-    return bulk
+    return make.reread(bulk)
 
 
 def finish(world: SimpleNamespace, note: Document, run: int = 0, **data: object) -> SimpleNamespace:

@@ -306,8 +306,7 @@ def test_the_result_offers_undo_and_the_ties(votes, sign_in):
     response = client.post(undoing)
     job = models.Job.objects.get(kind="majority_undo")
     assert response.url == reverse("job", args=["covid", job.number])
-    act.refresh_from_db()
-    assert act.state == "undoing"
+    assert make.reread(act).state == "undoing"
     assert undoing not in check_page(client.get(url))
     assert str(act.pk) in check_page(client.get(PAGE))
 

@@ -136,8 +136,7 @@ def test_people_take_over_their_own_imported_work(world, mia, sign_in):
 def done(response):
     job = job_of(response)
     run(job.pk)
-    job.refresh_from_db()
-    return job
+    return make.reread(job)
 
 
 def test_a_failed_or_refused_import_leaves_nothing(world, mia):

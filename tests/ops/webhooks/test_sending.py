@@ -18,6 +18,7 @@ from annotations.models import Delivery, DeliveryState, Event, Webhook, WebhookS
 from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.sending import GIVE_UP, TRIES, forget_old, pause_after, send_now, send_waiting
 from annotations.ops.services.webhooks.webhooks import put_in_line, send_again, send_test, switch
+from tests.factories import reread
 from tests.waiting import HANGS, wait_for
 
 pytestmark = pytest.mark.django_db
@@ -132,15 +133,13 @@ def test_pauses_grow_to_hours():
 def test_a_webhook_is_stopped_after_repeated_failures(world, webhook, delivery, receiver):
     Webhook.objects.update(given_up=GIVE_UP - 1)
     send(delivery)
-    webhook.refresh_from_db()
-    assert webhook.given_up == 0, "a success ends a row of failures"
+    assert reread(webhook).given_up == 0, "a success ends a row of failures"
     receiver.statuses = [500]
     for _ in range(GIVE_UP):
         (delivery,) = put_in_line([webhook], "job.done", {}, ("jobs", 1))
         change(delivery, tried=TRIES - 1)
         send(delivery)
-    webhook.refresh_from_db()
-    assert webhook.state == WebhookState.STOPPED
+    assert reread(webhook).state == WebhookState.STOPPED
     assert Event.objects.filter(verb="webhook.stopped", actor=None).count() == 1
     (waiting,) = put_in_line([webhook], "job.done", {}, ("jobs", 1))
     assert not send(waiting)
@@ -221,8 +220,7 @@ def test_a_relay_that_is_killed_while_it_sends_loses_nothing(webhook, mia, recei
     killed.kill9()
     receiver.raw = None
     let_go.set()
-    first.refresh_from_db()
-    assert (first.state, first.tries) == ("waiting", []), "nobody knows yet whether it arrived"
+    assert (reread(first).state, first.tries) == ("waiting", []), "nobody knows yet whether it arrived"
 
     # The claim of the killed relay ends after a minute, which nobody waits for here.
     claim = Delivery.objects.filter(pk=first.pk, claimed_until__gt=timezone.now())

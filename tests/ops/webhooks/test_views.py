@@ -4,6 +4,7 @@ from annotations.models import Delivery, Event, Webhook
 from annotations.ops.rules import read_hosts
 from annotations.ops.services.webhooks import webhooks as services
 from annotations.ops.services.webhooks.sending import send_now
+from tests.factories import reread
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
@@ -48,13 +49,11 @@ def test_changing_switching_and_removing(mia, webhook, receiver):
     mia.post(page, {"do": "change", "url": receiver.url("/new"), "kinds": ["job.done"]})
     for _ in range(2):
         mia.post(page, {"do": "off"})
-    webhook.refresh_from_db()
-    assert (webhook.url, webhook.kinds, webhook.state) == (receiver.url("/new"), ["job.done"], "off")
+    assert (reread(webhook).url, webhook.kinds, webhook.state) == (receiver.url("/new"), ["job.done"], "off")
     assert Event.objects.filter(verb="webhook.off").count() == 1
     before = bytes(webhook.sealed)
     assert "whsec_" in check_page(mia.post(page, {"do": "secret"}))
-    webhook.refresh_from_db()
-    assert bytes(webhook.sealed) != before and "Unknown action" in mia.post(page, {"do": "x"}, follow=True).text
+    assert bytes(reread(webhook).sealed) != before and "Unknown action" in mia.post(page, {"do": "x"}, follow=True).text
     check_page(mia.post(page, {"do": "remove"}, follow=True))
     assert not Webhook.objects.exists()
 

@@ -9,7 +9,7 @@ from annotations.core import access
 from annotations.core.services import ServiceError
 from annotations.projects.events import MEMBER_ADDED
 from annotations.projects.services import members
-from tests.factories import make_member, make_note, make_project, make_set, make_user
+from tests.factories import make_member, make_note, make_project, make_set, make_user, reread
 
 pytestmark = pytest.mark.django_db
 DRAFT, SUBMITTED, WITHDRAWN = (
@@ -47,8 +47,7 @@ def test_a_new_annotator_gets_every_note_once(project):
         add(project, anna)
     assert list(models.Assignment.objects.values_list("document", "user")) == [(note.pk, anna.pk)]
     assert models.Membership.objects.count() == models.Event.objects.filter(verb=MEMBER_ADDED).count() == 1
-    outside.refresh_from_db()
-    assert outside.user == anna, "the annotations imported under their name"
+    assert reread(outside).user == anna, "the annotations imported under their name"
     with pytest.raises(ServiceError, match="manager, reviewer, annotator, viewer"):
         add(project, make_user(), "boss")
 
@@ -79,8 +78,7 @@ def test_removal_keeps_annotations_and_restoring_the_member_restores_them(projec
         access.enter(anna, project.slug)
 
     add(project, anna)
-    draft.refresh_from_db()
-    assert draft.state == DRAFT
+    assert reread(draft).state == DRAFT
     open_notes = models.Assignment.objects.filter(user=anna, state=models.AssignmentState.OPEN)
     assert {row.document_id for row in open_notes} == {begun.pk, untouched.pk}
 
@@ -197,8 +195,7 @@ def test_a_link_works_only_while_its_creator_has_the_right_to_create_it(client, 
     works = kind in ("nothing", "another manager")
     assert opens(client, path) == works
     send(client, opened, "a-brand-new-secret")
-    anna.refresh_from_db()
-    assert anna.check_password("a-brand-new-secret") == works, "also if the link was opened before"
+    assert reread(anna).check_password("a-brand-new-secret") == works, "also if the link was opened before"
 
 
 def test_the_creator_of_a_link_can_not_be_changed(client, project, boss, anna):

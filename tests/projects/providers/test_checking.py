@@ -14,7 +14,7 @@ from annotations.projects.services.projects import archive_project
 from annotations.projects.services.providers import checking, signing_in
 from annotations.projects.services.providers.checking import map_group
 from annotations.projects.services.providers.signing_in import follow_groups, link_account
-from tests.factories import make_project, make_user
+from tests.factories import make_project, make_user, reread
 from tests.projects.providers.test_oidc import sign_in
 from tests.waiting import wait_for
 
@@ -44,8 +44,7 @@ def test_who_is_removed_at_the_provider_is_out(client, idp, project):
     idp.removed = True
     ask_again()
     assert not is_in(client)
-    user.refresh_from_db()
-    assert not user.is_active and not ProviderSession.objects.exists() and "account.left" in verbs(project)
+    assert not reread(user).is_active and not ProviderSession.objects.exists() and "account.left" in verbs(project)
     idp.removed = False
     sign_in(client, idp)
     assert get_user(client) == user and role_of(user, project) == Role.ANNOTATOR and "account.back" in verbs(project)

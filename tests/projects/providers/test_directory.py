@@ -9,7 +9,7 @@ from django.test import Client
 
 from annotations.models import GroupRole, Membership, ProviderAccount, Role, User
 from annotations.projects.services.providers.checking import check
-from tests.factories import PASSWORD, make_project, make_user
+from tests.factories import PASSWORD, make_project, make_user, reread
 from tests.slapd import GROUPS, Slapd
 
 THEIRS = "their password"
@@ -77,8 +77,7 @@ def test_a_person_who_was_deleted_is_out(ada, directory: Slapd):
     directory.delete(dn_of(ada))
     ask_again()
     assert client.get("/help/").status_code == 302
-    user.refresh_from_db()
-    assert not user.is_active and user.left_provider_at
+    assert not reread(user).is_active and user.left_provider_at
     # A new person with the same name is another person.
     directory.add_person(ada)
     assert sign_in(ada)[1].username == f"{ada}@ldap"

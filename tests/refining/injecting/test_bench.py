@@ -266,8 +266,7 @@ def test_erasing_a_patient_reaches_examples_and_vocabularies(reviewed):
     waiting = injecting.start_injection(project=reviewed.project, gold=1, actor=None, rules=[], terms=terms, key="k")
     erase_patient(project=reviewed.project, patient_id="p0", actor=reviewed.mia)
     assert SystemicExample.objects.count() == 11 and "Real Betis" not in str(injecting.clusters_of(reviewed.project, 7))
-    waiting.refresh_from_db()
-    assert waiting.terms == [["moto", "CITY", 1]]
+    assert make.reread(waiting).terms == [["moto", "CITY", 1]]
 
 
 def test_pages_offer_all_three(reviewed):

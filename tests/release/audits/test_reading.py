@@ -121,8 +121,7 @@ def test_notes_count_in_the_order_of_the_sample(ward, plan):
         read_one(plan, ward.rev)
     assert plan.state == models.AuditPlanState.OPEN and reading.next_note(plan=plan, user=ward.rev) is None
     reading.finish(note=slow, user=ward.rev2)
-    plan.refresh_from_db()
-    assert plan.state == models.AuditPlanState.MET
+    assert make.reread(plan).state == models.AuditPlanState.MET
     with pytest.raises(ServiceError, match="The audit has ended"):
         reading.next_note(plan=plan, user=ward.rev)
     result = audit_result(ward.release)
@@ -172,8 +171,7 @@ def test_replacing_prepares_the_note_again_and_still_counts(ward, leak):
     assert "Bianchi" not in row.text and row.text.endswith("[DOCTOR].") and row.state == models.ReleasedNoteState.DONE
     result = audit_result(ward.release)
     assert result.leaks == 1 and result.undecided == 0 and result.accepted == []
-    ward.release.refresh_from_db()
-    assert ward.release.content_hash
+    assert make.reread(ward.release).content_hash
 
 
 def test_what_is_no_identifier_does_not_count_and_reading_goes_on(ward, leak):
@@ -346,8 +344,7 @@ def test_an_erasure_takes_the_rows_and_is_counted(ward):
     models.Document.objects.filter(pk__in=[note.note.document_id]).update(patient_id="P-1")
     erase_patient(project=ward.project, patient_id="P-1", actor=ward.mia)
     delete_note(project=ward.project, note=waiting.note.document_id, actor=ward.mia)
-    plan.refresh_from_db()
-    assert plan.erased_count == 2 and models.AuditNote.objects.count() == plan.drawn - 2
+    assert make.reread(plan).erased_count == 2 and models.AuditNote.objects.count() == plan.drawn - 2
     assert not models.AuditMark.objects.exists()
     for _note in range(plan.drawn - 2):
         read_one(plan, ward.rev)

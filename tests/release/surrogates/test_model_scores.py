@@ -67,8 +67,7 @@ def test_both_f1_and_their_difference_are_stored_in_the_release(released):
     assert found["difference"] == pytest.approx(-1 / 3)
     rates = {"spans": 2, "original": 1.0, "released": found["released"], "difference": found["difference"]}
     assert (found["labels"], found["left_out"]) == ({"PATIENT": rates}, ["RELATIVE"])
-    released.refresh_from_db()
-    assert released.figures["surrogates"] == {"entities": 2, "f1": found}
+    assert make.reread(released).figures["surrogates"] == {"entities": 2, "f1": found}
     assert Event.objects.get(verb="surrogates.scored").data == {"release": 1, "backend": "knows", "notes": 2}
 
 
@@ -108,8 +107,7 @@ def test_figures_of_texts_that_have_changed_meanwhile_are_not_stored(released):
     Release.objects.update(revision=released.revision + 1)
     with pytest.raises(ServiceError, match="have changed"):
         store(found, None)
-    released.refresh_from_db()
-    assert "f1" not in released.figures["surrogates"]
+    assert "f1" not in make.reread(released).figures["surrogates"]
 
 
 def test_the_f1_of_texts_that_were_prepared_again_is_dropped_and_the_page_says_so(clinic, sign_in):

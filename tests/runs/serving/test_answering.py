@@ -242,5 +242,4 @@ def test_the_command_serves_until_it_is_stopped(project, monkeypatch):
     assert {(TEXT[span.start : span.end], span.label) for span in found[0]} >= {("Julián Otero Paz", "DOCTOR")}
     assert "rejected the key (401)" in refused[0]
     assert "not served any more" in err.getvalue() and secret not in err.getvalue()
-    row.refresh_from_db()
-    assert row.last_used_at is not None
+    assert make.reread(row).last_used_at is not None

@@ -8,7 +8,7 @@ from annotations import models
 from annotations.projects.services.providers import signing_in
 from annotations.projects.services.providers.checking import map_group, unmap_group
 from annotations.projects.services.providers.signing_in import link_account
-from tests.factories import PASSWORD, make_member, make_project, make_user
+from tests.factories import PASSWORD, make_member, make_project, make_user, reread
 from tests.projects.providers.test_saml import sign_in
 from tests.worlds import saml_provider
 from tests.worlds.programs import Program
@@ -128,8 +128,7 @@ def test_a_taken_user_name_is_never_taken_over(pusher):
     made = models.ProvisionedUser.objects.get(pk=ada).account.user
     assert made != other and made.username == "ada@hospital.example@idp"
     pusher.set_active(ada, False)
-    other.refresh_from_db()
-    assert other.is_active
+    assert reread(other).is_active
 
 
 def test_a_provider_sees_and_changes_only_its_own_people(pusher, settings, ada):
@@ -179,8 +178,7 @@ def test_an_administrator_who_is_named_keeps_the_password(client, pusher, settin
     sign_in(client)
     assert is_in(client)
     pusher.set_active(ada, False)
-    root.refresh_from_db()
-    assert root.is_active and not is_in(client) and again(client) == 403
+    assert reread(root).is_active and not is_in(client) and again(client) == 403
     client.post("/accounts/login/", {"login": "root", "password": PASSWORD})
     assert is_in(client)
 
@@ -202,8 +200,7 @@ def test_what_the_provider_says_is_kept_and_shown(pusher):
     assert {one["value"] for one in shown["emails"]} == {"king@x.example", "home@x.example"}
     assert pusher.get(f"Users/{ada}").json() == shown
     assert shown["meta"]["location"] == f"http://testserver/scim/v2/idp/Users/{ada}"
-    user.refresh_from_db()
-    assert user.last_name == "King" and models.ProviderAccount.objects.get().subject == "n-9"
+    assert reread(user).last_name == "King" and models.ProviderAccount.objects.get().subject == "n-9"
 
 
 def test_a_deactivation_during_a_sign_in_leaves_no_session(client, pusher, ada, monkeypatch):
