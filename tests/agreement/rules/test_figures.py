@@ -9,20 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules import bootstrap
+from annotations.agreement.rules import bootstrap, units
 from annotations.agreement.rules.bootstrap import SEED, interval, resample
 from annotations.agreement.rules.coefficients import sums_of
 from annotations.agreement.rules.counting import AgreementCounts
 from annotations.agreement.rules.figures import figures
-from annotations.agreement.rules.units import (
-    ComparedUnit,
-    Granularity,
-    NoteAnnotationSets,
-    Setup,
-    compared,
-    granularities,
-    table,
-)
 from annotations.text.spans import Span, Token, tokenize
 
 CATEGORY = {"AGE": "AGE", "DOCTOR": "NAME", "PATIENT": "NAME"}
@@ -44,31 +35,31 @@ def some_notes(count=12, annotators="abc", seed=1):
                 for start, end, label in spans
                 if chance.random() < 0.85
             ]
-        notes.append(NoteAnnotationSets(TEXT, annotation_sets, number, round=1 + number % 2, mixed=number == 3))
+        notes.append(units.NoteAnnotationSets(TEXT, annotation_sets, number, round=1 + number % 2, mixed=number == 3))
     return notes
 
 
-SETUP = Setup(list("abc"), list(CATEGORY), CATEGORY)
+SETUP = units.Setup(list("abc"), list(CATEGORY), CATEGORY)
 
 
 NAMES = ("alpha", "observed", "full", "majority", "fleiss")
 
 
-@pytest.mark.parametrize("unit", list(ComparedUnit))
+@pytest.mark.parametrize("unit", list(units.ComparedUnit))
 def test_every_unit_and_granularity(unit):
     """The overall figures are those of the patterns; the JSON form keeps everything."""
     notes = some_notes()
     found = figures(notes, SETUP, unit)
-    assert list(found["granularities"]) == granularities(unit)
+    assert list(found["granularities"]) == units.granularities(unit)
     for granularity, report in found["granularities"].items():
         expected = sums_of(
             Counter(
                 pattern
-                for _, (start, end), pattern in table(
-                    notes, SETUP.annotators, unit=unit, granularity=Granularity(granularity), category_of=CATEGORY,
-                    label_order=SETUP.labels,
+                for _, (start, end), pattern in units.table(
+                    notes, SETUP.annotators, unit=unit, granularity=units.Granularity(granularity),
+                    category_of=CATEGORY, label_order=SETUP.labels,
                 )
-                for _ in range(end - start if unit is ComparedUnit.CHARACTER else 1)
+                for _ in range(end - start if unit is units.ComparedUnit.CHARACTER else 1)
             )
         )  # fmt: skip
         assert report["units"] == expected.units
@@ -99,29 +90,28 @@ def test_counts_are_those_of_the_units_one_by_one(data):
             for name, rows in sets.items()
         }
         tokenizer = data.draw(st.sampled_from([tokenize, words_and_signs]))
-        notes.append(NoteAnnotationSets(text, annotation_sets, number, tokenizer=tokenizer))
-    unit = data.draw(st.sampled_from(list(ComparedUnit)))
-    finest = granularities(unit)[-1]
-    tally = AgreementCounts(notes, Setup("abc", ["DOCTOR"], CATEGORY), unit)
-    patterns = compared(tally.patterns, finest, CATEGORY)
+        notes.append(units.NoteAnnotationSets(text, annotation_sets, number, tokenizer=tokenizer))
+    unit = data.draw(st.sampled_from(list(units.ComparedUnit)))
+    finest = units.granularities(unit)[-1]
+    tally = AgreementCounts(notes, units.Setup("abc", ["DOCTOR"], CATEGORY), unit)
+    patterns = units.compared(tally.patterns, finest, CATEGORY)
     found = Counter()
     for note, pattern, times in zip(tally.note_of, tally.pattern_of, tally.times.tolist(), strict=True):
         found[tally.note_ids[note], patterns[pattern]] += times
     expected = Counter()
-    rows = table(notes, "abc", unit=unit, granularity=finest, category_of=CATEGORY, label_order=["DOCTOR"])
+    rows = units.table(notes, "abc", unit=unit, granularity=finest, category_of=CATEGORY, label_order=["DOCTOR"])
     for note, (start, end), pattern in rows:
-        expected[note.note, pattern] += end - start if unit is ComparedUnit.CHARACTER else 1
+        expected[note.note, pattern] += end - start if unit is units.ComparedUnit.CHARACTER else 1
     assert found == expected
 
 
 def test_figures_of_a_round_are_those_of_its_notes_alone():
     notes = some_notes()
-    found = figures(notes, SETUP, ComparedUnit.TOKEN)
+    found = figures(notes, SETUP, units.ComparedUnit.TOKEN)
     assert (found["notes"], found["mixed"]) == (12, 1)
     for row in found["granularities"]["bio"]["rounds"]:
-        alone = figures([n for n in notes if n.round == row["round"]], SETUP, ComparedUnit.TOKEN)["granularities"][
-            "bio"
-        ]
+        of_round = [note for note in notes if note.round == row["round"]]
+        alone = figures(of_round, SETUP, units.ComparedUnit.TOKEN)["granularities"]["bio"]
         for name in ("alpha", "observed"):
             assert row[name] == alone[name], "with the same interval"
         assert (row["units"], row["notes"]) == (alone["units"], 6)
@@ -133,8 +123,8 @@ def test_no_figure_is_nan_and_undefined_figures_have_a_reason():
     age = [Span(0, 2, "AGE")]
     cases = [[], [{"a": age}], [{"a": [], "b": []}], [{"a": [], "b": []}, {"b": [], "c": []}], [{"a": age, "b": []}]]
     for sets in cases:
-        notes = [NoteAnnotationSets(TEXT, each, number) for number, each in enumerate(sets)]
-        for unit in ComparedUnit:
+        notes = [units.NoteAnnotationSets(TEXT, each, number) for number, each in enumerate(sets)]
+        for unit in units.ComparedUnit:
             found = figures(notes, SETUP, unit)
             json.dumps(found, allow_nan=False)
             for report in found["granularities"].values():
@@ -143,14 +133,14 @@ def test_no_figure_is_nan_and_undefined_figures_have_a_reason():
                     assert report[name]["value"] is not None or report[name]["low"] is None
                 for row in report["pairs"]:
                     assert all((row[n]["value"] is None) == bool(row[n]["why"]) for n in ("kappa", "exact", "overlap"))
-    found = figures(some_notes(1), SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]["alpha"]
+    found = figures(some_notes(1), SETUP, units.ComparedUnit.TOKEN)["granularities"]["subcategory"]["alpha"]
     assert found["low"] is None and "at least two" in found["no_interval"]
     # Recall of three annotators whose notes hold nothing
     notes = [
-        NoteAnnotationSets(TEXT, {"a": [], "b": [], "c": []}, 0),
-        NoteAnnotationSets(TEXT, {"a": age, "b": age}, 1),
+        units.NoteAnnotationSets(TEXT, {"a": [], "b": [], "c": []}, 0),
+        units.NoteAnnotationSets(TEXT, {"a": age, "b": age}, 1),
     ]
-    *_, three = figures(notes, SETUP, ComparedUnit.TOKEN)["recall"]["overlap"]["annotators"]
+    *_, three = figures(notes, SETUP, units.ComparedUnit.TOKEN)["recall"]["overlap"]["annotators"]
     assert (three["annotators"], three["value"], bool(three["why"])) == (3, None, True)
 
 
@@ -163,10 +153,10 @@ def test_intervals_are_equal_to_those_of_a_direct_bootstrap(monkeypatch):
     def age_of(report):
         return next(row["alpha"] for row in report["labels"] if row["value"] == "AGE")
 
-    found = figures(notes, SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]
+    found = figures(notes, SETUP, units.ComparedUnit.TOKEN)["granularities"]["subcategory"]
     alphas, ages = [], []
     for sample in np.random.default_rng(SEED).integers(0, 9, size=(40, 9)):
-        report = figures([notes[at] for at in sample], SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]
+        report = figures([notes[at] for at in sample], SETUP, units.ComparedUnit.TOKEN)["granularities"]["subcategory"]
         alphas.append(report["alpha"]["value"])
         ages.append(age_of(report)["value"])
     for interval_of, values in ((found["alpha"], alphas), (age_of(found), ages)):
