@@ -132,7 +132,7 @@ class RefineForm(forms.Form):
         self._source_of = {one.pk: one.name for one in sources}
         suggest(self, "run", _named(sources))
         offer(self, "model", [("", _("the first in the list")), *models_of(servers)])
-        newest = [("", _("the newest; for injected errors, the version of the copy"))]
+        newest = [("", _("The newest version; for injected errors, the one they were put into"))]
         suggest(self, "gold", [*newest, *((version.number, str(version.number)) for version in versions)])
 
     def clean_run(self) -> str:
