@@ -66,6 +66,20 @@ def test_a_schema_needs_a_second_person_and_its_changes_are_shown(project, mia):
     assert added["number"] == 2 and {"path": "recordVersion", "before": "1.0", "after": "2.0"} in added["changes"]
     assert api.post(f"/projects/ward/record-schemas/{added['id']}/activate").status_code == 409
     assert api.post("/projects/ward/record-schemas", {"text": "{}"}).status_code == 422
+    field = '{"dataType": "t", "type": "object", "properties": {"a": {"rule": "pass", "%s": %s}}}'
+    nested = "{}"
+    for _level in range(300):
+        nested = f'{{"dataType": "t", "type": "object", "properties": {{"a": {nested}}}}}'
+    for wrong in (
+        field % ("minimum", "NaN"), field % ("minimum", "1e999"), field % ("minimum", "9" * 5000),
+        field % ("\\u0000", 1), field % ("\\ud800", 1), "x = " + "[" * 100_000, nested,
+        field.replace('"t"', '"t", "language": "british english"') % ("minimum", 1),
+        field.replace('"t"', '"t", "$schema": 5') % ("minimum", 1),
+        field.replace('"t"', '"t", "absent": 5') % ("minimum", 1),
+        field.replace('"t"', '"t", "$defs": {"b": {"items": {"$ref": "#/$defs/b"}}}') % ("minimum", 1),
+    ):  # fmt: skip
+        assert api.post("/projects/ward/record-schemas", {"text": wrong}).status_code == 422, wrong[:200]
+    assert api.post("/projects/ward/record-schemas", {"text": field % ("fhir", "[1]")}).status_code == 201
     assert "data-changed" in check_page(again.get(page("record_schema", added["id"])))
 
 

@@ -110,6 +110,17 @@ def test_a_malformed_value_of_fhir_is_refused_even_where_it_would_be_removed(pro
     assert (result["records"], result["refused"], [one["path"] for one in result["problems"]]) == (1, 1, [path])
 
 
+@pytest.mark.parametrize("wrong", ["a\\u0000b", "a\\ud800b", '", "weight": NaN, "a": "', '", "weight": 1e999, "a": "'])
+def test_a_record_that_no_database_stores_is_refused_and_the_others_go_on(project, tmp_path, wrong):
+    active(project, FLAT | {"properties": FLAT["properties"] | {"note": {"type": "string", "rule": "auto"}}})
+    source = tmp_path / "in.ndjson"
+    for good in (VISIT | {"comment": "a\\u0000"}, VISIT | {"note": "b\\u0000"}):
+        source.write_text(json.dumps(good | {"name": "?"}).replace("?", wrong) + "\n" + json.dumps(good))
+        (out,) = (tmp_path / f"{'note' in good}.ndjson",)
+        result = answered("deid_records", "ward", source, out, "--type", "visit")
+        assert (result["records"] + result["waiting"], result["refused"]) == (1, 1), result["problems"]
+
+
 def test_dates_of_fhir_may_be_months_and_years(project, tmp_path):
     fhir_ready(project, "Patient")
     dates = ("1979", "1979-11", "1979-11-30")

@@ -168,3 +168,12 @@ def test_free_text_and_surrogates_come_back_from_the_note():
         "a": "Seen",
         "b": "Laura",
     }
+
+
+def test_a_definition_may_be_a_field_or_a_list():
+    definitions = {
+        "name": {"type": "string", "rule": "mask:name"}, "names": {"type": "array", "items": {"$ref": "#/$defs/name"}}
+    }  # fmt: skip
+    made = schema(a={"$ref": "#/$defs/name"}, b={"$ref": "#/$defs/names"}) | {"$defs": definitions}
+    check_schema(made)
+    assert read(RecordPlan(made), {"a": "x", "b": ["y", "z"]}).output == {"a": "[NAME]", "b": ["[NAME]"] * 2}

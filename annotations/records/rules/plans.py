@@ -303,16 +303,19 @@ class RecordPlan:
         if reference := definition_name(part):
             if reference in self._known:
                 return self._known[reference]
+            part = definitions(self.schema)[reference]
+            if is_leaf(part) or "properties" not in part:
+                return self._node(part, reference, reference)
             # Known before its fields are, since definitions may refer to each other.
             made = self._known[reference] = _Object(frozenset(), self.fhir)
-            return self._filled(made, definitions(self.schema)[reference], reference)
+            return self._filled(made, part, reference)
         if "items" in part:
             return _List(self._node(part["items"], name, resource))
         return self._filled(_Object(frozenset(), self.fhir), part, resource)
 
     def _filled(self, made: _Object, part: Mapping[str, Any], resource: str) -> _Object:
         made.fields |= {name: self._node(inner, name, resource) for name, inner in part["properties"].items()}
-        made.required = frozenset(part.get("absent", part.get("required", ())))
+        made.required = frozenset(map(str, part.get("absent", part.get("required", ()))))
         return made
 
     def patient_in(self, record: Any) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -28,6 +29,8 @@ from annotations.text.wording import gettext_noop
 
 LONGEST_PATIENT: Final = 80
 LEAK: Final = gettext_noop("An identifier of this record stands in a field that passes.")
+_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""NUL as JSON writes it; a backslash before it is no NUL."""
 _ENVELOPES: Final = ("record", "data", "resource")
 _OF_RULES: Final = {
     FieldRule.HASH: str(IdentifierType.RECORD),
@@ -87,7 +90,10 @@ class RecordCore:
         wanted = str((envelope[1] if envelope else record).get("recordVersion", ""))
         if wanted and plan.schema.get("recordVersion") and wanted != str(plan.schema["recordVersion"]):
             raise RecordError("/recordVersion", "The active schema is of version {n}.", plan.schema["recordVersion"])
-        digest = content_hash(value)
+        try:
+            digest = content_hash(value)
+        except (ValueError, RecursionError):
+            raise RecordError("", "It has a character or a number that can't be stored. Remove it.") from None
         read = ReadRecord(where, record, plan, digest, plan.read(record, self.context(plan, digest), changes=changes))
         read.envelope = envelope
         if len(read.patient) > LONGEST_PATIENT:
@@ -132,6 +138,11 @@ class RecordCore:
 
 
 def content_hash(value: Any) -> str:
-    """The SHA-256 of a record, whatever the order of its fields."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """The SHA-256 of a JSON value, whatever the order of its fields.
+
+    Raises ValueError or RecursionError for what no database stores: NUL, half of a surrogate pair, NaN, infinity.
+    """
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    if "\\u0000" in text and _NUL.search(text):
+        raise ValueError
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -80,6 +80,7 @@ class SchemaLeaf:
     description: str = ""
 
 
+LONGEST_LANGUAGE: Final = 8
 RULES: Final = tuple(str(rule) for rule in FieldRule)
 FLAGS: Final = {
     "passThrough": FieldRule.PASS,
@@ -127,6 +128,11 @@ def check_schema(schema: Mapping[str, Any]) -> list[SchemaLeaf]:
     listed = [patients] if isinstance(patients, str) else patients
     if not isinstance(listed, list) or not all(isinstance(one, str) and one.startswith("/") for one in listed):
         raise SchemaError("", "“patient” must be a JSON pointer such as “/PatientId”, or a list of them.")
+    language = schema.get("language", "")
+    if not isinstance(language, str) or len(language) > LONGEST_LANGUAGE:
+        raise SchemaError("", "“language” must be the code of a language such as “en”.")
+    if not isinstance(schema.get("$schema", ""), str):
+        raise SchemaError("", "“$schema” must be the address of a version of JSON Schema.")
     if schema.get("type") != "object":
         raise SchemaError("", "The type of a record must be “object”.")
     import jsonschema  # Loaded late: 47 modules, which a web process needs only when somebody changes a schema.
@@ -139,6 +145,7 @@ def check_schema(schema: Mapping[str, Any]) -> list[SchemaLeaf]:
     leaves = list(_leaves(schema, "", schema))
     for name, part in definitions(schema).items():
         leaves += _leaves(part, name, schema)
+        _check_end(name, schema)
     if not leaves:
         raise SchemaError("", "The schema declares no fields. Add “properties”.")
     return leaves
@@ -159,6 +166,8 @@ def _leaves(part: Any, path: str, schema: Mapping[str, Any]) -> Iterator[SchemaL
     else:
         if isinstance(part.get("additionalProperties"), dict) or part.get("additionalProperties") is True:
             raise SchemaError(path, "Undeclared fields are always refused. Remove “additionalProperties”.")
+        if not isinstance(part.get("absent", []), list):
+            raise SchemaError(path, "“absent” must be a list of names.")
         if not part.get("properties"):
             raise SchemaError(path, "This object declares no fields. Add “properties”, or the rule “remove”.")
         for name, inner in part["properties"].items():
@@ -167,6 +176,17 @@ def _leaves(part: Any, path: str, schema: Mapping[str, Any]) -> Iterator[SchemaL
                 if leaf.path == leaf_path and name in part.get("required", ()):
                     _check_required(leaf)
                 yield leaf
+
+
+def _check_end(name: str, schema: Mapping[str, Any]) -> None:
+    """Raise SchemaError for a definition that refers to itself without an object, and so never ends."""
+    seen, part = {name}, definitions(schema)[name]
+    while not is_leaf(part) and "properties" not in part:
+        if inner := definition_name(part):
+            if inner in seen:
+                raise SchemaError(name, "This definition refers to itself. Describe an object, or a field.")
+            seen.add(inner)
+        part = definitions(schema)[inner] if inner else part["items"]
 
 
 def _leaf(part: Mapping[str, Any], path: str) -> SchemaLeaf:
@@ -188,7 +208,7 @@ def _check_required(leaf: SchemaLeaf) -> None:
 def type_of(part: Mapping[str, Any]) -> ValueType:
     """What the value of a leaf is."""
     if "fhir" in part:
-        return _FHIR.get(part["fhir"], ValueType.CODE)
+        return _FHIR.get(str(part["fhir"]), ValueType.CODE)
     types = part.get("type")
     name = next((one for one in types if one != "null"), "") if isinstance(types, list) else types
     if name != "string":

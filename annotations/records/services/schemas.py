@@ -13,6 +13,7 @@ from annotations.core.services import ServiceError, good_name
 from annotations.models import Project, RecordSchema, RecordSchemaState, User
 from annotations.records.events import SCHEMA_ACTIVATED, SCHEMA_ADDED, SCHEMA_REVIEWED
 from annotations.records.rules.fhir import RESOURCES, fhir_schema
+from annotations.records.rules.reader import content_hash
 from annotations.records.rules.schema_text import SchemaText, read_schema
 from annotations.records.rules.schemas import SchemaError, changes, check_schema
 from annotations.records.selectors import may_review
@@ -52,8 +53,12 @@ def add_schema(*, project: Project, text: str, actor: User | None) -> RecordSche
     try:
         read = SchemaText(shipped_schema(text.strip()[len(SHIPPED_PREFIX) :]), []) if shipped else read_schema(text)
         check_schema(read.schema)
+        content_hash(read.schema)
     except SchemaError as error:
         raise ServiceError(str(error), code="schema") from error
+    except (ValueError, RecursionError):
+        message = _("The schema is nested too deeply, or has a character or a number that can't be stored.")
+        raise ServiceError(message, code="schema") from None
     name, version = good_name(read.schema["dataType"], code="schema"), str(read.schema.get("recordVersion", ""))
     if len(name) > 80 or len(version) > 40:
         raise ServiceError(_("dataType has at most 80 characters, and recordVersion at most 40."), code="schema")
