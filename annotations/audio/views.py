@@ -1,6 +1,7 @@
 """Pages of recordings: the list, the import, and the player with transcript and regions."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -26,6 +27,8 @@ from annotations.models import AuthorKind, Recording, RegionDecision, RegionSort
 
 ROWS = 50
 REGIONS = 50
+# A longer number than any file has bytes is no number here.
+_RANGE = re.compile(r"\s*bytes\s*=([0-9]{0,18})-([0-9]{0,18})")
 TYPES = {"FLAC": "audio/flac", "MP3": "audio/mpeg", "OGG": "audio/ogg"}
 
 
@@ -185,13 +188,12 @@ def recording_file(request: Request, access: Access, pk: int) -> HttpResponseBas
 
 def _range(header: str, size: int) -> tuple[int | None, int]:
     """The first and the last byte (exclusive) that a header asks for; None if it can't be satisfied."""
-    unit, _equals, bounds = header.partition("=")
-    first, _dash, last = bounds.partition("-")
-    if unit.strip() != "bytes" or not (first + last).isdecimal() or not (first + last).isascii():
+    match = _RANGE.fullmatch(header)
+    if match is None or match[0].endswith("=-"):
         return (0, size) if size else (None, 0)
-    if not first:
-        return max(0, size - int(last)), size
-    start, end = int(first), min(int(last) + 1 if last else size, size)
+    first, last = match.groups()
+    start = int(first) if first else max(0, size - int(last))
+    end = min(int(last) + 1 if first and last else size, size)
     return (start, end) if start < end else (None, 0)
 
 

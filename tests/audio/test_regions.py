@@ -16,6 +16,7 @@ from tests.audio.conftest import store
 from tests.backends.llm.scripted import note_of
 from tests.factories import make_author, make_member, make_note, make_project, make_set, reread
 from tests.refining.judging.world import ward
+from tests.worlds.checks import refused
 from tests.worlds.queue import worked
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +52,13 @@ def test_a_person_decides_extends_and_marks(heard):
     assert (made.cause, made.decision, made.decided_by) == ("person", "accepted", mia)
     verbs = Event.objects.filter(verb="audio_region.changed").values_list("data", flat=True)
     assert [one["decision"] for one in verbs] == ["rejected", "accepted", "", "accepted"]
+
+
+def test_a_part_of_a_recording_that_was_erased_meanwhile_is_refused(heard):
+    mia = make_member(heard.document.project, "reviewer")
+    heard.document.delete()
+    with refused("gone"):
+        mark_region(recording=heard, start=0.01, end=0.02, actor=mia)
 
 
 def test_undo_removes_a_part_marked_by_hand_and_mutes_one_that_was_kept_audible(heard, client_of):
@@ -187,7 +195,8 @@ def test_hearing_any_part_of_a_recording_is_recorded_once_in_an_hour(heard, clie
     [
         (None, 200, (0, None)), ("bytes=0-9", 206, (0, 10)), ("bytes=44-", 206, (44, None)),
         ("bytes=-5", 206, (-5, None)),
-        ("bytes=99999999-", 416, None), ("lines=1-2", 206, (0, None)),
+        ("bytes=99999999-", 416, None), ("bytes=-0", 416, None),
+        (f"bytes={'9' * 5000}-", 206, (0, None)), ("lines=1-2", 206, (0, None)),
     ],
 )  # fmt: skip
 def test_the_recording_is_sent_in_ranges_and_never_stored(heard, speech, client_of, header, status, bounds):

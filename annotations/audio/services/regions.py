@@ -13,14 +13,17 @@ MOST_BY_HAND = 5000
 
 def mark_region(*, recording: Recording, start: float, end: float, actor: User) -> AudioRegion:
     """Mute a part of a recording. Bounds in seconds. Raises ServiceError `bounds`, or `many` for too many regions."""
-    if recording.regions.filter(cause=RegionCause.PERSON).count() >= MOST_BY_HAND:
-        message = _("This recording has %(most)s parts marked by hand. Extend one of them.")
-        raise ServiceError(message % {"most": MOST_BY_HAND}, code="many")
-    same = {"cause": RegionCause.PERSON, "start": round(start, 3), "end": end, "decision": RegionDecision.ACCEPTED}
-    if (made := recording.regions.filter(**same).first()) is not None:  # A double click sends the form twice.
-        return made
-    region = AudioRegion(recording=recording, cause=RegionCause.PERSON)
-    return _store(region, start, end, RegionDecision.ACCEPTED, RegionSort.NAME, actor)
+    with transaction.atomic():
+        if not Recording.objects.select_for_update().filter(pk=recording.pk).exists():
+            raise ServiceError(_("This recording was deleted."), code="gone")
+        if recording.regions.filter(cause=RegionCause.PERSON).count() >= MOST_BY_HAND:
+            message = _("This recording has %(most)s parts marked by hand. Extend one of them.")
+            raise ServiceError(message % {"most": MOST_BY_HAND}, code="many")
+        same = {"cause": RegionCause.PERSON, "start": round(start, 3), "end": end, "decision": RegionDecision.ACCEPTED}
+        if (made := recording.regions.filter(**same).first()) is not None:  # A double click sends the form twice.
+            return made
+        region = AudioRegion(recording=recording, cause=RegionCause.PERSON)
+        return _store(region, start, end, RegionDecision.ACCEPTED, RegionSort.NAME, actor)
 
 
 def decide_region(
