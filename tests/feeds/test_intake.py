@@ -43,6 +43,14 @@ def test_names_and_periods():
     assert folder_name(date(2026, 3, 2), 0) == "2026-03-02" and folder_name(date(2026, 3, 2), 1) == "2026-03-02-2"
 
 
+def test_only_the_files_with_these_numbers_leave_the_quarantine(tmp_path):
+    for name in ("000007.pdf", "000007.pdf.reason.json", "000008.pdf", "²7.pdf", "٧.pdf"):
+        (tmp_path / name).touch()
+    with folders.opened(tmp_path) as folder:
+        folders.remove_numbered(folder, [7])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000008.pdf", "²7.pdf", "٧.pdf"]
+
+
 def test_files_that_can_not_be_taken(feed_world: FeedWorld):
     feed = feed_world.add()
     outside = feed_world.root / "secret.txt"

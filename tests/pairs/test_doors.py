@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow.parquet
 import pytest
 from django.urls import reverse
 
@@ -123,6 +124,13 @@ def test_the_command_reads_a_folder_a_zip_and_parquet(project, tmp_path, kind):
     assert {key: found[key] for key in ("documents", "published", "candidates", "pairs", "spans", "author")} == {
         "documents": 4, "published": 2, "candidates": 2, "pairs": 2, "spans": 16, "author": "published-1",
     }  # fmt: skip
+
+
+def test_rows_of_one_name_and_id_are_all_read(project, tmp_path):
+    rows = [{"id": 1, "file_name": "a", "text": f"Sentenza numero {number} del tribunale."} for number in range(4)]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "pile.parquet")
+    answered("pair_published", "court", tmp_path / "pile.parquet")
+    assert Document.objects.count() == 4
 
 
 def test_the_set_is_exported_scored_and_reviewed_as_any_other(project, tmp_path):

@@ -84,7 +84,7 @@ class ParquetSource:
 
 
 def _parquet_rows(file: IO[bytes]) -> Iterator[tuple[str, str]]:
-    """Names and texts of the rows. A name that occurs again gets the id of its row, or else its number."""
+    """Names and texts of the rows. A name that occurs again gets the id of its row, and else its number."""
     import pyarrow.parquet
     from pyarrow import ArrowException
 
@@ -115,9 +115,9 @@ def _columns(names: Sequence[str]) -> dict[str, str]:
 
 def _name_of(row: dict[str, Any], columns: dict[str, str], seen: set[str]) -> str:
     name = Path(str(row[columns["name"]])).name.removesuffix(_TEXT)
-    if f"{name}{_TEXT}" not in seen:
-        return f"{name}{_TEXT}"
-    return f"{name}-{row[columns['id']] if 'id' in columns else len(seen)}{_TEXT}"
+    if f"{name}{_TEXT}" in seen and "id" in columns:
+        name = f"{name}-{row[columns['id']]}"
+    return f"{name}{_TEXT}" if f"{name}{_TEXT}" not in seen else f"{name}-{len(seen)}{_TEXT}"
 
 
 def packed_pile(path: Path) -> IO[bytes]:

@@ -169,9 +169,9 @@ def remove(folder: int, path: str) -> None:
 
 def remove_numbered(folder: int, numbers: Collection[int]) -> None:
     """Remove the files of a quarantine whose names begin with these numbers, and what lies beside them."""
+    known = {f"{number:06d}" for number in numbers}
     for name in os.listdir(folder):
-        number = name.partition(".")[0]
-        if number.isdigit() and int(number) in numbers:
+        if name.partition(".")[0] in known:
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
     os.fsync(folder)
