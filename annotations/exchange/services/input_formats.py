@@ -113,8 +113,10 @@ def input_format(format: str, names: Iterable[str], source: NamedFiles) -> str:
 def gate_sets(row: Import, source: NamedFiles) -> list[str]:
     """The formats that read the annotation sets of the first GATE files of an import."""
     gate, found = GateFormat(), set[str]()
+    if not row.main_format.startswith(gate.name):
+        return []
     groups, _strays = gate.group(source.names())
-    for file in [group.parts["xml"] for group in groups[:_LOOKED_AT]] if row.main_format.startswith(gate.name) else []:
+    for file in [group.parts["xml"] for group in groups[:_LOOKED_AT]]:
         with suppress(NoteError):
             found |= gate.parts(file, source.load(file)).sets()
     return sorted(map(set_format, found))
