@@ -85,11 +85,10 @@ def start_own_annotations(response: HttpResponse, access: Access, note: Note) ->
 @router.post(f"{PATH}/spans", Can.ANNOTATE, response={201: SavedSpan})
 def create_span(response: HttpResponse, access: Access, note: Note, body: NewSpan) -> SavedSpan:
     """Create a span. The same span again changes nothing."""
-    start_annotations(access=access, note=note)
     label = label_coded(access.project, body.label)
     change = SpanEdit(uuid4(), ChangeKind.CREATE, start=body.start, end=body.end, label=label, quote=body.quote)
     with named(_FIELDS):
-        answer = apply_change(document=note, user=access.user, change=change, blind=access.annotates_blind)
+        answer = apply_change(access=access, note=note, change=change)
     assert answer.span is not None  # Creating always gives a span.
     # Only a label that was merged meanwhile is another one than the one that was asked for.
     code = body.label if answer.span["label"] == label else codes_of(access.project.pk)[answer.span["label"]]
@@ -198,7 +197,7 @@ def _changes(access: Access, item: SpanItem, body: ChangedSpan) -> Iterator[dict
 def _apply(access: Access, document: Document, item: SpanItem, version: int | None, **change: Any) -> ChangedSpans:
     seen: LabeledBounds = (item["start"], item["end"], item["label"])
     edit = SpanEdit(change_id=uuid4(), span=item["id"], seen=seen, version=version, exact=version is not None, **change)
-    return apply_change(document=document, user=access.user, change=edit, blind=access.annotates_blind)
+    return apply_change(access=access, note=document, change=edit)
 
 
 @contextmanager

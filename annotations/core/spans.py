@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypedDict
+from typing import NotRequired, Self, TypedDict
 
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext as _
 
-from annotations.core.services import SET_SEEDED, ServiceError
-from annotations.models import AnnotationSet, Author, AuthorKind, Document, Event, Label, Span, User
+from annotations.core.services import ServiceError
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 from annotations.text.attributes import AttributeDef, Attributes, Value, definitions_of, fitting
 from annotations.text.spans import DEEPEST, MOST_SPANS, Bounds, Crowd, LabeledBounds, SpanError, checked, crowd_over
@@ -38,6 +38,12 @@ class ChangeRefused(ServiceError):
         self.version: int | None = None
         self.state: str | None = None
         self.spans: list[SpanItem] | None = None
+
+    def showing(self, row: AnnotationSet | None) -> Self:
+        """This error with the current annotation set, for the page; None where the person has none yet."""
+        self.version, self.state = (row.version, row.state) if row else (0, AnnotationSetState.DRAFT)
+        self.spans = spans_of(row.pk) if row else []
+        return self
 
 
 def own_sets_of(user: User) -> QuerySet[AnnotationSet]:
@@ -75,15 +81,6 @@ _SPANS = PreparedRead(
     ),
     int,
 )
-
-
-def began_from(annotation_set: AnnotationSet | None) -> str:
-    """Return the name of the run whose spans the annotation set began from; empty where it began without spans."""
-    if annotation_set is None or not annotation_set.seeded:
-        return ""
-    event = Event.objects.filter(annotation_set_id=annotation_set.pk, verb=SET_SEEDED).order_by("id").first()
-    run = Author.objects.filter(pk=event.data.get("author")).first() if event else None
-    return run.name if run else _("a model")
 
 
 def spans_of(annotation_set_id: int) -> list[SpanItem]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from annotations.annotate.services.spans import ChangedSpans, apply_change
+from annotations.core.access import enter
 from annotations.core.changes import ChangeRefused, read_change
 from annotations.models import Document, Event, Label, Project, Span, User
 from annotations.projects.services.labels import merge_labels
@@ -50,9 +51,9 @@ def many(world: SimpleNamespace, parts: Sequence[tuple[str, str]] = PARTS, **ove
     return step("create_many", spans=spans) | over
 
 
-def do(world: SimpleNamespace, data: dict[str, Any], user: User | None = None, **options: Any) -> ChangedSpans:
+def do(world: SimpleNamespace, data: dict[str, Any], user: User | None = None) -> ChangedSpans:
     """Apply a change to the annotations of ann, or of another person."""
-    return apply_change(document=world.note, user=user or world.ann, change=read_change(data), **options)
+    return apply_change(access=enter(user or world.ann, world.project.slug), note=world.note, change=read_change(data))
 
 
 def refused(world: SimpleNamespace, data: dict[str, Any]) -> ChangeRefused:

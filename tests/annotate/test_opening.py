@@ -283,6 +283,8 @@ def test_opening_a_note_starts_nothing(seeded: SimpleNamespace, ann: Client) -> 
 
 def test_a_change_to_a_set_that_was_not_started_starts_it(seeded: SimpleNamespace, ann: Client) -> None:
     change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)
+    assert post(ann, url(seeded, "changes"), change | {"label": 10**9}).status_code == 409
+    assert not annotation_sets(seeded).exists()  # A refused change begins nothing.
     answer = post(ann, url(seeded, "changes"), change).json()
     assert (answer["version"], answer["changed_elsewhere"], answer["seeded"]) == (2, True, SEEDED)
     assert [span["start"] for span in answer["spans"]] == [0, 13, answer["span"]["start"]]
@@ -352,7 +354,7 @@ def test_merged_labels_are_copied_as_what_they_became(seeded: SimpleNamespace) -
 
 def test_only_submitted_sets_within_the_limits_count(seeded: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("annotations.core.spans.MOST_SPANS", 1)
+        patched.setattr("annotations.text.spans.MOST_SPANS", 1)
         answer = post(signed_in(seeded.ann), url(seeded, "start_annotations"), {}).json()
         assert answer == {"version": 0, "state": "draft", "seeded": "", "spans": []}
         change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)

@@ -9,9 +9,10 @@ from django.db import IntegrityError
 from annotations.annotate.services import spans
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.annotate.services.spans import apply_change
+from annotations.core.access import enter
 from annotations.core.changes import ChangeRefused, read_change
 from annotations.core.services import Verb
-from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Event, Span
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Event, Project, Span
 from tests import factories as make
 from tests.annotate.conftest import alter, at, create, do, made, many, merge, refused, step
 
@@ -192,7 +193,8 @@ def test_a_submitted_or_withdrawn_set_can_not_change(world: SimpleNamespace) -> 
 
 def test_a_set_is_no_longer_blind_once_the_person_is_not(world: SimpleNamespace) -> None:
     made(world, "Torino", "CITY")
-    do(world, create(world.note, world.labels, "54", "AGE"), blind=False)
+    Project.objects.update(candidates=True)
+    do(world, create(world.note, world.labels, "54", "AGE"))
     assert AnnotationSet.objects.get().blind is False
 
 
@@ -216,7 +218,7 @@ def test_offsets_are_code_points_in_any_script(db: None) -> None:
     labels = {"PATIENT": make.label_of(project, "PATIENT").pk}
     for part in ("👩‍👧", "e\u0301", "מרים כהן", "<script>", "e\u0301\r\n\r\nמרים"):
         change = read_change(create(note, labels, part, "PATIENT"))
-        span = apply_change(document=note, user=ann, change=change).span
+        span = apply_change(access=enter(ann, project.slug), note=note, change=change).span
         assert span and text[span["start"] : span["end"]] == part
 
 

@@ -55,7 +55,9 @@ def change_of(world, part="Torino", label="CITY"):
 
 
 def apply(world):
-    return apply_change(document=world.note, user=world.ann, change=read_change(change_of(world)))
+    return apply_change(
+        access=enter(world.ann, world.project.slug), note=world.note, change=read_change(change_of(world))
+    )
 
 
 # ── The buttons ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,13 +215,13 @@ def test_a_change_that_was_under_way_stores_nothing(archived):
 @pytest.mark.django_db(transaction=True)
 def test_archiving_waits_for_a_change_under_way(world, monkeypatch):
     beside = Beside(lambda: archive(world))
-    original = span_services._count_change
+    original = span_services.count_change
 
     def then_archive(*given):
         original(*given)
         beside.begin()
 
-    monkeypatch.setattr(span_services, "_count_change", then_archive)
+    monkeypatch.setattr(span_services, "count_change", then_archive)
     apply(world)
     beside.join()
     assert beside.waited and beside.error is None

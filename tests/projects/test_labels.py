@@ -88,12 +88,13 @@ def annotated(world, city):
 
 def with_changes_that_can_be_undone(world, city):
     from annotations.annotate.services.spans import apply_change
+    from annotations.core.access import enter
     from annotations.core.changes import read_change
 
     make.make_set(world.note, world.ann)
     change = {"change_id": "6f0c6d5e-0000-4000-8000-000000000001", "kind": "create", "start": 0, "end": 5}
     change |= {"label": city.pk, "quote": world.note.text[:5]}
-    apply_change(document=world.note, user=world.ann, change=read_change(change))
+    apply_change(access=enter(world.ann, world.project.slug), note=world.note, change=read_change(change))
     Span.objects.all().delete()
 
 

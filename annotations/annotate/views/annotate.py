@@ -7,22 +7,21 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.annotate.events import NOTE_FETCHED
 from annotations.annotate.selectors.candidates import candidates_in, own_strings
 from annotations.annotate.selectors.personal import PageLabels, page_labels
 from annotations.annotate.selectors.worklist import WorkList, next_note, pace, work_list
-from annotations.annotate.services.annotation_set import hand_in, reopen, start_annotations, state_of
-from annotations.annotate.services.spans import ChangedSpans, apply_change
+from annotations.annotate.services.annotation_set import hand_in, reopen, seeded_from, start_annotations, state_of
+from annotations.annotate.services.spans import apply_change
 from annotations.core.access import Access, Can, enter, note_for, notes_for
 from annotations.core.addresses import address, path_to
 from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
 from annotations.core.changes import ChangeRefused, not_whole, read_change
 from annotations.core.requests import Request, body_of, in_project, is_json, number
 from annotations.core.services import NOTE_READ, NoteRead, Verb
-from annotations.core.spans import began_from, own_set, spans_of
+from annotations.core.spans import own_set, spans_of
 from annotations.exchange.selectors import places_in
 from annotations.models import AnnotationSet, AnnotationSetState, Document, DocumentSource
 from annotations.notes.selectors.comments import outcome_set
@@ -174,33 +173,11 @@ def _submitted(access: Access, request: Request) -> Document | None:
 def changes(request: Request, slug: str, pk: int) -> HttpResponse:
     """Make one change to the person's own annotation set.
 
-    Where the set should have been started from a run's spans and wasn't, it is started first: the answer then has these
-    spans too, and `seeded`.
+    Where this change began the set from a run's spans, the answer has these spans too, and `seeded`.
     """
     access = enter(request.user, slug, Can.ANNOTATE)
     note = note_for(access, pk)
-    change = read_change(request.json)
-    started = access.project.seed_from_id is not None and start_annotations(access=access, note=note)
-    answer = apply_change(document=note, user=access.user, change=change, blind=access.annotates_blind)
-    return JsonResponse(_as_json(answer) | (_status(own_set(note.pk, access.user), "seeded") if started else {}))
-
-
-def _as_json(answer: ChangedSpans) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "version": answer.version,
-        "span": answer.span,
-        "removed": answer.removed,
-        "changed_elsewhere": answer.changed_elsewhere,
-    }
-    if answer.made is not None:
-        body |= {"made": answer.made, "already": answer.already}
-    elif answer.already:
-        body["already"] = True
-    if answer.spans is not None:
-        body["spans"] = answer.spans
-    if answer.message:
-        body["message"] = answer.message
-    return body
+    return JsonResponse(apply_change(access=access, note=note, change=read_change(request.json)).as_json())
 
 
 @require_GET
@@ -239,15 +216,13 @@ def candidates(request: Request, slug: str, pk: int) -> HttpResponse:
     return JsonResponse(body | {"shown": access.project.candidates, "person": access.user.pk})
 
 
-def _status(annotation_set: AnnotationSet | None, *only: str) -> dict[str, Any]:
+def _status(annotation_set: AnnotationSet | None) -> dict[str, Any]:
     """Version and state of an annotation set, and the sentence that says which run's spans it began from, if any."""
-    run = began_from(annotation_set)
-    status = {
+    return {
         "version": annotation_set.version if annotation_set else 0,
         "state": annotation_set.state if annotation_set else AnnotationSetState.DRAFT,
-        "seeded": gettext("Began from the spans of %(run)s.") % {"run": run} if run else "",
+        "seeded": seeded_from(annotation_set),
     }
-    return {name: status[name] for name in only or status}
 
 
 @require_POST
@@ -308,4 +283,5 @@ def _short_note(request: Request, slug: str, pk: int) -> tuple[Access, Document]
     note = notes_for(access).only("id", "project_id", "length").filter(pk=pk).first()
     if note is None:
         raise Http404("no such note")
+    note.project = access.project
     return access, note

@@ -1,9 +1,10 @@
-"""Undo and redo of changes to a person's own spans: make the opposite of an event of the log.
+"""What a change does to the rows of a person's own spans: make, alter and delete them, undo and redo.
 
-An event of one span holds `span`, `before` and `after`; an event of many spans lists them in `spans`, as
-[id, start, end, label].
+An undo or redo makes the opposite of an event of the log. An event of one span holds `span`, `before` and `after`; an
+event of many spans lists them in `spans`, as [id, start, end, label].
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +20,12 @@ from annotations.annotate.events import (
     SPANS_DELETED,
     SpanChange,
 )
-from annotations.core.changes import ChangeRefused, backwards, to_revert
+from annotations.annotate.services.annotation_set import LockedSet
+from annotations.core.bulk import insert_object
+from annotations.core.changes import ChangeKind, SpanEdit, backwards, to_revert
 from annotations.core.labels import labels_of_today
 from annotations.core.services import Bounds, Verb
-from annotations.core.spans import spans_of
+from annotations.core.spans import ChangeRefused, Stored, check_room, fitting_label, with_attribute
 from annotations.models import Event, Label, Span, User
 from annotations.text.spans import LabeledBounds
 
@@ -50,12 +53,118 @@ class Effect:
     message: str = ""
 
 
-def make_step(annotation_set_id: int, user: User, *, redo: bool) -> Effect:
+def write_change(
+    row: LockedSet, user: User, change: SpanEdit, wanted: LabeledBounds, many: Sequence[LabeledBounds]
+) -> Effect:
+    """Change the rows of spans. `wanted` is the span as it shall be, `many` all spans that the change makes.
+
+    Call this inside the transaction that has locked the set's row. Raises ChangeRefused.
+    """
+    if change.kind is ChangeKind.CREATE:
+        effect = _create(row, wanted)
+    elif change.kind is ChangeKind.CREATE_MANY:
+        effect = _create_many(row, many)
+    elif change.kind in (ChangeKind.UNDO, ChangeKind.REDO):
+        effect = _step(row.pk, user, redo=change.kind is ChangeKind.REDO)
+    else:
+        effect = _alter(row, change, wanted)
+    check_room(row.pk, effect.written, more=effect.verb in (SPAN_CREATED, SPANS_CREATED))
+    return effect
+
+
+def logged_effect(event: Event) -> Effect:
+    """What a change did whose event is in the log."""
+    verb = next(each for each in VERBS if each == event.verb)
+    return Effect(verb, event.data, already=event.data.get("already", 0), message=_message_of(verb, event.data))
+
+
+def _create(row: LockedSet, wanted: LabeledBounds) -> Effect:
+    if row.twin is not None:
+        return _exists(row.twin, wanted)
+    start, end, label = wanted
+    made = Span(annotation_set_id=row.pk, start=start, end=end, label_id=label)
+    insert_object(made)
+    data: SpanChange = {"span": made.pk, "before": None, "after": wanted}
+    return Effect(SPAN_CREATED, data, labels=[label], written=[(start, end)])
+
+
+def _exists(twin: int, wanted: LabeledBounds) -> Effect:
+    data: SpanChange = {"span": twin, "before": wanted, "after": wanted}
+    return Effect(None, data, already=1, message=gettext("This span exists already."))
+
+
+def _alter(row: LockedSet, change: SpanEdit, wanted: LabeledBounds) -> Effect:
+    """Relabel, resize or delete a span, or set an attribute of it.
+
+    Raises ChangeRefused (409) unless the span still is what the page showed, not counting its attributes.
+    """
+    start, end, label = change.seen
+    old: Stored | None = json.loads(row.attributes) if row.attributes else None
+    rows = Span.objects.filter(pk=change.span, annotation_set_id=row.pk, start=start, end=end, label_id=label)
+    data: SpanChange = {"span": change.span, "before": change.seen, "after": wanted}
+    if change.kind is ChangeKind.DELETE:
+        data["after"] = None
+        if row.confidence:
+            data["confidence"] = row.confidence
+        if row.source:
+            data["source"] = row.source
+        if old:
+            data["attributes"] = [old, None]
+        done, effect = rows.delete()[0], Effect(SPAN_DELETED, data)
+    elif change.kind is ChangeKind.ATTRIBUTE:
+        kept = with_attribute(old, label, change.name, change.value)
+        data |= {"after": change.seen, "attributes": [old, kept]}
+        done, effect = rows.update(attributes=kept), Effect(None if kept == old else SPAN_CHANGED, data)
+    elif row.twin is not None:
+        return _exists(row.twin, wanted)
+    else:
+        relabels = change.kind is ChangeKind.RELABEL
+        # A span keeps those of its attributes that its new label has.
+        kept = fitting_label(old, wanted[2]) if relabels else old
+        if kept != old:
+            data["attributes"] = [old, kept]
+        values: dict[str, Any] = {"attributes": kept} if kept != old else {}
+        done = rows.update(start=wanted[0], end=wanted[1], label_id=wanted[2], **values)
+        effect = Effect(
+            SPAN_CHANGED, data, labels=[wanted[2]] if relabels else [], written=[] if relabels else [wanted[:2]]
+        )
+    if not done:
+        message = gettext("This span was changed or deleted meanwhile. Your change was not saved.")
+        raise ChangeRefused("changed", message, status=409)
+    return effect
+
+
+def _create_many(row: LockedSet, wanted: Sequence[LabeledBounds]) -> Effect:
+    """Make the wanted spans that don't exist yet. `already` counts the others."""
+    existing = set(_bounds_in(row.pk).values())
+    new = [each for each in dict.fromkeys(wanted) if each not in existing]
+    already = len(wanted) - len(new)
+    if not new:
+        return Effect(None, {"spans": []}, already=already, message=gettext("All these spans exist already."))
+    made = Span.objects.bulk_create(
+        Span(annotation_set_id=row.pk, start=start, end=end, label_id=label) for start, end, label in new
+    )
+    data: SpanChange = {"spans": [[span.pk, *bounds] for span, bounds in zip(made, new, strict=True)]}
+    if already:
+        data["already"] = already
+    labels = sorted({label for *_, label in new})
+    return Effect(SPANS_CREATED, data, labels=labels, written=[each[:2] for each in new], already=already)
+
+
+def _bounds_in(annotation_set_id: int) -> dict[int, LabeledBounds]:
+    """Bounds and label of each span of the set, by id."""
+    rows = Span.objects.filter(annotation_set_id=annotation_set_id).values_list("pk", "start", "end", "label_id")
+    return {pk: (start, end, label) for pk, start, end, label in rows}
+
+
+# ── Undo and redo ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _step(annotation_set_id: int, user: User, *, redo: bool) -> Effect:
     """Undo or redo this person's last change. Raises Refused (`nothing`, 409) without one.
 
     A restored span gets its old id. A label that was merged since is replaced by the label that it was merged into. If
     every span of the event was changed since, nothing is changed, and the next step goes on with the event before.
-    Call this inside a transaction that has locked the set's row.
     """
     events = Event.objects.filter(annotation_set_id=annotation_set_id, actor_id=user.pk, verb__in=VERBS)
     event = to_revert(backwards(events), key="kind", redo=redo, skipped=SPAN_UNDO_SKIPPED)
@@ -75,7 +184,7 @@ def make_step(annotation_set_id: int, user: User, *, redo: bool) -> Effect:
     return Effect(SPAN_UNDO_SKIPPED, nothing, reverts=event.pk, message=message)
 
 
-def message_of(verb: str, data: SpanChange) -> str:
+def _message_of(verb: str, data: SpanChange) -> str:
     """The message on spans that an undo or redo of many spans left alone; empty where there are none."""
     count = data.get("left", 0)
     if not count:
@@ -161,7 +270,7 @@ def _several(annotation_set_id: int, event: Event) -> Effect | None:
     today = labels_of_today([label for *_, label in listed])
     # Spans of a deleted label were deleted with it.
     spans = [(pk, (start, end, today[label])) for pk, start, end, label in listed if label in today]
-    now = {span["id"]: (span["start"], span["end"], span["label"]) for span in spans_of(annotation_set_id)}
+    now = _bounds_in(annotation_set_id)
     verb: Verb[SpanChange] = SPANS_DELETED if event.verb == SPANS_CREATED else SPANS_CREATED
     if verb == SPANS_DELETED:
         done = [(pk, logged) for pk, logged in spans if now.get(pk) == logged]
@@ -179,7 +288,7 @@ def _several(annotation_set_id: int, event: Event) -> Effect | None:
     if len(done) < len(listed):
         data["left"] = len(listed) - len(done)
     written = [bounds[:2] for _, bounds in done] if verb == SPANS_CREATED else []
-    return Effect(verb, data, written=written, reverts=event.pk, message=message_of(verb, data))
+    return Effect(verb, data, written=written, reverts=event.pk, message=_message_of(verb, data))
 
 
 def _free(spans: Sequence[tuple[int, LabeledBounds]], taken: set[LabeledBounds]) -> list[tuple[int, LabeledBounds]]:
