@@ -22,7 +22,7 @@ from annotations.core.entrance import entering
 from annotations.core.requests import UPLOADS
 from annotations.core.services import LimitReached
 from annotations.projects.services.accounts import client_ip
-from annotations.text.names import MAX_ID, whole
+from annotations.text.names import MAX_ID, whole_number
 from deidreview import REQUEST_BYTES
 from deidreview.boundary import MalformedRequest, check_form, check_head
 from deidreview.limits import count_address, seconds_left, threads_of_process, token_windows
@@ -153,7 +153,7 @@ def _route(request: routes.ApiRequest) -> HttpResponseBase:
 
 def size_of(request: HttpRequest) -> int:
     """Return the length of the body in bytes. Raises Problem (411) for a body without a length."""
-    size = whole(request.META.get("CONTENT_LENGTH") or "0")
+    size = whole_number(request.META.get("CONTENT_LENGTH") or "0")
     if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
         raise routes.Problem(411, "length", _("The request has no length. Send the header Content-Length."))
     return size

@@ -13,12 +13,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 
 def _number(name: str, default: int) -> int:
     value = os.environ.get(name, "") or str(default)
-    found = whole(value)
+    found = whole_number(value)
     if not found:
         raise SystemExit(f"deidreview: {name}: “{value}” is not a whole number above 0.")
     return found

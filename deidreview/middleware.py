@@ -37,7 +37,7 @@ from annotations.core.requests import UPLOADS, is_json, wants_fragment, wants_js
 from annotations.models import User
 from annotations.projects.services.providers.signing_in import has_ended
 from annotations.projects.services.second_factor import has_second_factor
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 from deidreview import REQUEST_BYTES
 from deidreview.limits import uploading
 from deidreview.views import second_factor_missing
@@ -289,7 +289,7 @@ def upload_limit(get_response: GetResponse) -> GetResponse:
 def _early_response(request: HttpRequest) -> HttpResponse | None:
     """Return None if the body may be read, otherwise the response."""
     given = request.META.get("CONTENT_LENGTH") or "0"
-    size = whole(given)
+    size = whole_number(given)
     if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
         return _refused(request, 411, settings.UPLOAD_MAX_BYTES)
     if size <= REQUEST_BYTES:

@@ -16,7 +16,7 @@ from ninja import Field, Schema
 from annotations.annotate.services.annotation_set import SetStatus, hand_in, reopen, start_annotations, state_of
 from annotations.annotate.services.spans import ChangedSpans, apply_change
 from annotations.core.access import Access, Can
-from annotations.core.api.answers import matched, outdated
+from annotations.core.api.answers import check_if_match, outdated
 from annotations.core.api.routes import ApiRequest, Body, Note, ProjectRouter, invalid, named
 from annotations.core.changes import ChangeKind, ChangeRefused, SpanEdit
 from annotations.core.services import NOTE_READ
@@ -130,7 +130,7 @@ def submit_annotations(request: ApiRequest, response: HttpResponse, access: Acce
     """Submit the annotation set. Without spans, this says that there is nothing to annotate in the note."""
     own = own_set(note.pk, access.user)
     version = own.version if own else 0
-    exact = version if matched(request, _etag(note, version)) else None
+    exact = version if check_if_match(request, _etag(note, version)) else None
     with _current(note, access):
         status = hand_in(access=access, note=note, version=exact)
     _set_etag(response, note, status.version)
@@ -177,7 +177,7 @@ def _held(request: ApiRequest, access: Access, document: Document, span: int) ->
     item = _span_in(own, span)
     if own is None or item is None:
         raise Http404("The person's annotation set has no such span.")
-    return (own.version if matched(request, _etag(document, own.version)) else None), item
+    return (own.version if check_if_match(request, _etag(document, own.version)) else None), item
 
 
 def _changes(access: Access, item: SpanItem, body: ChangedSpan) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.services import ServiceError
-from annotations.text.names import MAX_ID, whole
+from annotations.text.names import MAX_ID, whole_number
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
@@ -65,7 +65,7 @@ class WholeField(forms.IntegerField):
         word = "" if value is None else str(value).strip()
         if not word:
             return None
-        found = whole(word, self.most)
+        found = whole_number(word, self.most)
         if found is None or found < self.least:
             raise ValidationError(self._takes(), code="invalid")
         return found
@@ -84,7 +84,7 @@ class WholesField(forms.Field):
 
     def to_python(self, value: object) -> list[int]:
         values = value if isinstance(value, list | tuple) else []
-        found = [number for each in values if (number := whole(str(each))) is not None]
+        found = [number for each in values if (number := whole_number(str(each))) is not None]
         if len(found) < len(values):
             raise ValidationError(_("Select rows from the list only."), code="invalid")
         return found

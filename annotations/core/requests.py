@@ -21,7 +21,7 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.changes import ChangeRefused, not_whole
 from annotations.core.services import ServiceError
 from annotations.models import User
-from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole, whole
+from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole, whole_number
 from annotations.text.spans import LabeledBounds
 
 JSON = "application/json"
@@ -141,7 +141,7 @@ def posted(request: HttpRequest) -> QueryDict | None:
 
 def number(data: QueryDict, name: str, most: int = MAX_ID) -> int | None:
     """Return a whole number from a query or form, from 0 to `most`; None where the value is not one."""
-    return whole(data.get(name, ""), most)
+    return whole_number(data.get(name, ""), most)
 
 
 def choice_of(data: Mapping[str, Any], name: str, choices: Iterable[Choice], otherwise: Choice) -> Choice:
@@ -151,7 +151,7 @@ def choice_of(data: Mapping[str, Any], name: str, choices: Iterable[Choice], oth
 
 def numbers(values: Iterable[str], most: int = MAX_ID) -> list[int]:
     """Return those of the values that are whole numbers from 0 to `most`."""
-    return [found for value in values if (found := whole(value, most)) is not None]
+    return [found for value in values if (found := whole_number(value, most)) is not None]
 
 
 def takes_uploads(right: Can | None) -> Callable[[View], View]:
@@ -171,7 +171,7 @@ def takes_uploads(right: Can | None) -> Callable[[View], View]:
 
 def ticked(request: Request) -> list[int]:
     """Return the ids of the ticked notes of a list."""
-    return [pk for each in request.POST.getlist("notes") if (pk := whole(each)) is not None]
+    return [pk for each in request.POST.getlist("notes") if (pk := whole_number(each)) is not None]
 
 
 def paged(

@@ -17,7 +17,7 @@ from annotations.core.errors import ServiceError as ServiceError
 from annotations.core.hooks import Hook
 from annotations.models import Document, Event, Project, User
 from annotations.models.prepared import PreparedRead
-from annotations.text.names import bad_character, shown
+from annotations.text.names import bad_character, printable
 
 
 def check_choice(value: str, choices: Collection[str], message: str, *, code: str) -> None:
@@ -48,7 +48,7 @@ def good_name(name: str, *, code: str = "name") -> str:
         message = _(
             "“%(name)s” contains %(character)s, a hidden character that controls text or its direction. Remove it."
         )
-        raise ServiceError(message % {"name": shown(name)[:80], "character": bad}, code=code)
+        raise ServiceError(message % {"name": printable(name)[:80], "character": bad}, code=code)
     return name
 
 

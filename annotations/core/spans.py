@@ -102,7 +102,8 @@ Stored = dict[str, Value]
 """A choice or True by name of attribute."""
 
 
-def stored(attributes: Attributes) -> Stored | None:
+def json_of(attributes: Attributes) -> Stored | None:
+    """Attributes as a span's row stores them; None for no attributes."""
     return dict(attributes) or None
 
 
@@ -130,7 +131,7 @@ def fitting_label(attributes: Mapping[str, Value] | None, label: int) -> Stored 
     if not attributes:
         return None
     data = Label.objects.filter(pk=label).values_list("attributes", flat=True).first()
-    return stored(fitting(pairs_of(attributes), definitions_of(data or []))[0])
+    return json_of(fitting(pairs_of(attributes), definitions_of(data or []))[0])
 
 
 def with_attribute(attributes: Mapping[str, Value] | None, label: int, name: str, value: Value | None) -> Stored | None:

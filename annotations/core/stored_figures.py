@@ -45,20 +45,20 @@ def state_of_sets(sets: QuerySet[AnnotationSet, Any]) -> list[int]:
     return [int(number or 0) for number in found.values()]
 
 
-def kept(project: Project, kind: FigureKind[Value], key: str) -> Value | None:
+def cached_value(project: Project, kind: FigureKind[Value], key: str) -> Value | None:
     """Return the cached value, or None."""
     rows = Figures.objects.filter(project=project, kind=kind.name, key=key)
     value: Value | None = rows.values_list("value", flat=True).first()
     return value
 
 
-def kept_of(project: Project, kind: FigureKind[Value], keys: Iterable[str]) -> dict[str, Value]:
+def cached_values(project: Project, kind: FigureKind[Value], keys: Iterable[str]) -> dict[str, Value]:
     """Return the cached values by key; missing ones are left out."""
     rows = Figures.objects.filter(project=project, kind=kind.name, key__in=list(keys))
     return dict(rows.values_list("key", "value"))
 
 
-def keep(project: Project, kind: FigureKind[Value], key: str, value: Value) -> None:
+def cache_value(project: Project, kind: FigureKind[Value], key: str, value: Value) -> None:
     """Cache a value, and delete the oldest values of its kind beyond KEPT."""
     Figures.objects.update_or_create(project=project, kind=kind.name, key=key, defaults={"value": value})
     same = Figures.objects.filter(project=project, kind=kind.name).order_by("-pk")

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotations.models import Project, StoredChunk, StoredFile, StoredFileKind, User
-from annotations.text.names import shown
+from annotations.text.names import printable
 
 CHUNK = 1024 * 1024
 IN_MEMORY = 16 * CHUNK
@@ -24,7 +24,7 @@ def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], ac
     digest = hashlib.sha256()
     size = 0
     with transaction.atomic():
-        stored = StoredFile(project=project, kind=kind, name=shown(name)[-255:], created_by=actor)
+        stored = StoredFile(project=project, kind=kind, name=printable(name)[-255:], created_by=actor)
         kept_for = timedelta(hours=settings.STORED_FILE_HOURS)
         stored.expires_at = None if kind in KEPT else timezone.now() + kept_for
         stored.save()

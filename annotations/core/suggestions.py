@@ -31,7 +31,7 @@ WITHHELD = gettext_lazy(
 )
 
 
-def shown(spans: QuerySet[models.Span]) -> QuerySet[models.Span]:
+def visible(spans: QuerySet[models.Span]) -> QuerySet[models.Span]:
     """Return these suggestions without hidden planted leaks."""
     hidden = models.PlantedLeak.objects.filter(result=HIDDEN, suggestion=OuterRef("pk"))
     return spans.exclude(Exists(hidden)) if models.PlantedLeak.objects.filter(result=HIDDEN).exists() else spans
@@ -215,9 +215,8 @@ def _uncertainty(tally: StringCounts) -> float:
 def tally_of(spans: "QuerySet[models.Span]") -> dict[Key, StringCounts]:
     """Count the strings of those spans that are suggestions. Hidden planted leaks don't count until they are shown."""
     found: dict[Key, StringCounts] = defaultdict(StringCounts)
-    rows = (
-        shown(spans).filter(string_key__isnull=False, annotation_set__author__kind__in=models.Author.MODELS).order_by()
-    )
+    kinds = models.Author.MODELS
+    rows = visible(spans).filter(string_key__isnull=False, annotation_set__author__kind__in=kinds).order_by()
     columns = ("annotation_set__author_id", "string_key", "label_id", "confidence", "pk", "decision__pk")
     for author, key, label, confidence, pk, decision in rows.values_list(*columns).iterator(chunk_size=5_000):
         found[author, key, label].add(confidence, pk, decided=decision is not None)

@@ -32,7 +32,7 @@ from annotations.gold.selectors import of_kind
 from annotations.gold.services.splitting import FOLDERS, SetChoice
 from annotations.projects.selectors.labels import mappings, shipped_set
 from annotations.text.labels import LabelSetDef
-from annotations.text.names import shown, whole
+from annotations.text.names import printable, whole_number
 
 # The key of an import's job begins with it and ends with the id of the import.
 JOB_KEY = "import-"
@@ -204,7 +204,7 @@ def mapping_named(project: models.Project, name: str) -> models.LabelMapping:
     if found is None:
         names = ", ".join(f"“{one.name}”" for one in mappings_of(project)) or _("none")
         message = _("There is no label mapping “%(name)s”. Label mappings of this project: %(names)s.")
-        raise ServiceError(message % {"name": shown(name), "names": names}, code="mapping")
+        raise ServiceError(message % {"name": printable(name), "names": names}, code="mapping")
     return found
 
 
@@ -221,7 +221,7 @@ def import_of(access: Access, pk: int) -> models.Import:
 
 def mapping_by_id(project: models.Project, given: str) -> models.LabelMapping:
     """The mapping whose id a form sends. Raises ServiceError if it doesn't exist."""
-    pk = whole(given)
+    pk = whole_number(given)
     found = models.LabelMapping.objects.filter(project=project, pk=pk).first() if pk is not None else None
     if found is None:
         message = _("This project has no such label mapping; perhaps somebody deleted it. Choose from the list.")

@@ -20,7 +20,7 @@ from annotations.formats.notes import Loss, NoteError, OutNote, Problem
 from annotations.formats.span_rules import ANY_NAME, SpanTaker, attribute_value, given_rows
 from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute, as_text
 from annotations.text.characters import Utf16
-from annotations.text.names import shown
+from annotations.text.names import printable
 from annotations.text.wording import gettext as _
 
 _DEFAULT: Final = ""
@@ -128,7 +128,7 @@ class GateFormat(XmlNoteFormat[_GateParts]):
     def _take(self, parts: _GateParts, taker: SpanTaker) -> bool:
         chosen = parts.chosen(self._chosen)
         for other in sorted({each.set for each in parts.annotations} - {chosen}):
-            which = f"“{shown(other)[:60]}”" if other else _("without a name")
+            which = f"“{printable(other)[:60]}”" if other else _("without a name")
             choice = (
                 " " + _("To import it instead, choose the format “{format}”.", set_format(other))
                 if other != _ORIGINAL

@@ -12,7 +12,7 @@ from annotations.formats.files.json_files import JsonError, json_records
 from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name, outcome
 from annotations.formats.quotes import OffsetUnit, likely_unit, points_of
 from annotations.formats.span_rules import SpanTaker, whole
-from annotations.text.names import shown
+from annotations.text.names import printable
 from annotations.text.wording import gettext as _
 
 Record = Mapping[str, Any]
@@ -146,7 +146,7 @@ def not_imported(record: Record, messages: Mapping[str, str], known: Iterable[st
 
 def short(word: str) -> str:
     """A word for a message, without characters that could confuse, and not too long."""
-    word = shown(word)
+    word = printable(word)
     return word if len(word) <= _SHOWN else f"{word[: _SHOWN - 3]}..."
 
 

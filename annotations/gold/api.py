@@ -13,7 +13,7 @@ from ninja import Field, Query, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, closed_to, sets_for
-from annotations.core.api.answers import matched
+from annotations.core.api.answers import check_if_match
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, ProjectRouter, Username, check, named
 from annotations.gold import selectors
@@ -171,7 +171,7 @@ def make_gold_of_note(
     if chosen.version != body.version:
         raise Problem(409, "changed", _("These annotations changed after you read them. Nothing was done."))
     if body.replace and (gold := selectors.gold_of(note)) is not None:
-        matched(request, _etag(gold))
+        check_if_match(request, _etag(gold))
     make_gold(document=note, annotation_set=chosen, actor=access.user, replace=body.replace)
     return _gold_shown(response, note)
 
@@ -181,7 +181,7 @@ def withdraw_gold_of_note(request: ApiRequest, access: Access, note: NoteForGold
     """Remove the gold of a note. Frozen versions keep their copy."""
     if (gold := selectors.gold_of(note)) is None:
         raise Http404("This note has no gold.")
-    matched(request, _etag(gold))
+    check_if_match(request, _etag(gold))
     withdraw_gold(document=note, actor=access.user)
 
 

@@ -31,7 +31,7 @@ from annotations.models import (
 from annotations.models.notes import NOT_IN_BULK
 from annotations.projects.selectors.projects import CountedRows
 from annotations.text.attributes import Value
-from annotations.text.names import MAX_OFFSET, whole
+from annotations.text.names import MAX_OFFSET, whole_number
 from annotations.text.spans import Span as DomainSpan
 
 PAGE = 50
@@ -387,7 +387,7 @@ def of_kind(project: Project, kind: str) -> str:
 
 def frozen_version(project: Project, number: int | str) -> GoldVersion:
     """Return the gold version with this number. Raises ServiceError `version`, with the choices in its message."""
-    versions, wanted = project.gold_versions.order_by("number"), whole(str(number), MAX_OFFSET)
+    versions, wanted = project.gold_versions.order_by("number"), whole_number(str(number), MAX_OFFSET)
     version = versions.filter(number=wanted).first() if wanted is not None else None
     if version is None:
         choices = ", ".join(map(str, versions.values_list("number", flat=True))) or gettext("none yet")

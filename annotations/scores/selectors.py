@@ -13,7 +13,7 @@ from annotations.core.authors import gold_sets, origin_of
 from annotations.core.bulk import among, batched
 from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
 from annotations.core.spans import definitions, pairs_of
-from annotations.core.stored_figures import FigureKind, keep, kept, key_of, state_of_sets
+from annotations.core.stored_figures import FigureKind, cache_value, cached_value, key_of, state_of_sets
 from annotations.gold.selectors import version_for, version_rows
 from annotations.projects.selectors.projects import CountedRows
 from annotations.scores.rules.tally import Criterion
@@ -121,10 +121,10 @@ def note_languages(project: models.Project) -> list[str]:
     """List the languages of the project's notes. They are stored, since finding them reads all notes."""
     notes = models.Document.objects.filter(project=project).order_by()
     key = key_of(notes.aggregate(count=Count("*"), last=Max("pk")))
-    found = kept(project, LANGUAGES, key)
+    found = cached_value(project, LANGUAGES, key)
     if found is None:
         found = list(notes.values_list("language", flat=True).distinct())
-        keep(project, LANGUAGES, key, found)
+        cache_value(project, LANGUAGES, key, found)
     return sorted({language or project.language for language in found} - {""})
 
 

@@ -1,4 +1,7 @@
-"""Characters that names given by people or files may contain. The text of notes is not restricted in this way."""
+"""Checks of what people, files and requests give: names, short texts and whole numbers.
+
+The text of notes is not restricted in this way.
+"""
 
 import unicodedata
 from typing import Final, TypeGuard
@@ -43,7 +46,7 @@ def bad_character(name: str) -> str:
     return next((f"U+{ord(character):04X}" for character in name if _is_bad(character)), "")
 
 
-def shown(name: str) -> str:
+def printable(name: str) -> str:
     """The name for use in a message, with forbidden characters written as escapes."""
     return "".join(ascii(character)[1:-1] if _is_bad(character) else character for character in name)
 
@@ -89,7 +92,7 @@ MAX_ID: Final = 2**63 - 1
 _DIGITS: Final = len(str(MAX_ID))
 
 
-def whole(word: str, most: int = MAX_ID) -> int | None:
+def whole_number(word: str, most: int = MAX_ID) -> int | None:
     """The number from 0 to `most` that `word` writes in ASCII digits; None if it is anything else."""
     if not (word.isascii() and word.isdecimal() and len(word) <= _DIGITS):
         return None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annotations.installation import data_folder
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 YES = {"1", "true", "on", "yes", "y", "ok"}
 NO = {"0", "false", "off", "no", "n", ""}
@@ -48,7 +48,7 @@ def read(environ: Mapping[str, str]) -> Options:
 
 
 def _port(value: str) -> int:
-    port = whole(value, 65535)
+    port = whole_number(value, 65535)
     if not port:
         raise StartError(f"PORT: “{value}” is not a number from 1 to 65535.")
     return port

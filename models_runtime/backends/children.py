@@ -22,7 +22,7 @@ from typing import IO, Any, Final, cast
 from annotations.formats.files.json_files import JsonError, read_json, texts_in
 from annotations.installation import CODE
 from annotations.parents import end_with
-from annotations.text.names import bad_character, shown
+from annotations.text.names import bad_character, printable
 from annotations.text.spans import Span
 from annotations.text.wording import gettext as _
 from annotations.threads import limit_threads
@@ -113,7 +113,7 @@ def check(learners: Mapping[str, str], path: Path) -> Outline:
             ending = _ending(process)
             raise BackendError("This file can't be used: opening it crashes ({ending}).", ending)
     if "error" in answer:
-        raise BackendError(shown(str(answer["error"])))
+        raise BackendError(printable(str(answer["error"])))
     # All texts of a card (labels, algorithms, languages) are names, so no special characters are allowed.
     if bad := next(filter(None, map(bad_character, texts_in(answer))), ""):
         raise BackendError(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 
@@ -81,7 +81,7 @@ class Variables:
 
     def number(self, server: str, option: str, default: int, most: int) -> int:
         value = self.value(server, option) or str(default)
-        found = whole(value, most)
+        found = whole_number(value, most)
         if not found:
             raise ValueError(f"{self.name(server, option)}: “{value}” is not a whole number from 1 to {most}.")
         return found

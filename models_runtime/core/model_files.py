@@ -202,6 +202,6 @@ def name_with(project: Project, name: str, ending: str) -> str:
     return free_name(project, wanted) if used else wanted
 
 
-def taken(name: str) -> str:
+def name_in_use(name: str) -> str:
     """The sentence about a name in use."""
     return _("A model with the name “%(name)s” already exists. Choose another name.") % {"name": name}

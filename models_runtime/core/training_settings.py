@@ -86,7 +86,7 @@ def key_values(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def shown(settings: Sequence[Setting], values: Mapping[str, Value]) -> list[tuple[str, str]]:
+def setting_texts(settings: Sequence[Setting], values: Mapping[str, Value]) -> list[tuple[str, str]]:
     """Return the label and the value of each setting that was given, as texts for people."""
     return [
         (gettext(setting.label), _text(setting, values[setting.key])) for setting in settings if setting.key in values

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.bulk import SpanRow, insert_objects
 from annotations.core.services import Canceled, ServiceError, hold, keep_labels
-from annotations.core.spans import as_json, stored
+from annotations.core.spans import as_json, json_of
 from annotations.jobs.runner import Claim, take_share, writing_share
 from annotations.jobs.runner.claims import Held
 from annotations.models import Document, RewrittenNote
@@ -272,7 +272,7 @@ class _SpanMapper:
             confidence = self._curves(code, raw, added=added)
         provenance = json.dumps(span.provenance) if isinstance(span, MergedSpan | Doubtful) else None
         string = string_key(text[span.start : span.end])
-        attributes = as_json(stored(span.attributes))
+        attributes = as_json(json_of(span.attributes))
         return SpanRow(
             0, span.start, span.end, label, confidence, span.source[:80], provenance, raw, string, attributes
         )

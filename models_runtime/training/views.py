@@ -38,7 +38,7 @@ from models_runtime.core.health import ModelHealth, Workers, lacking
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.core.silver import silver_authors
 from models_runtime.core.stages import usable_runs
-from models_runtime.core.training_settings import LANGUAGE_MODEL, SURROGATES, Value, shown
+from models_runtime.core.training_settings import LANGUAGE_MODEL, SURROGATES, Value, setting_texts
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.training import forms
 from models_runtime.training.services import model_cards, trained
@@ -138,7 +138,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: forms.Re
         "masking_help": model_cards.masking_help(row),
         "loss_help": model_cards.LOSS_HELP,
         "refitting": row.state == TrainedModelState.TRAINING and "refit_losses" in row.card,
-        "settings": shown(trainable_kind(row.backend).settings, _settings(row)),
+        "settings": setting_texts(trainable_kind(row.backend).settings, _settings(row)),
         "held_out_after": next(reversed(model_cards.held_out_losses(row.card)), None),
         "kept": model_cards.kept_with(row),
         "made_with": model_cards.made_with(row),

@@ -16,7 +16,7 @@ SCRIPTS = ["", "caso-001", "Größe", "תיק 12", "ملف ١٢", "病历", "a b
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_letters_of_any_script_are_allowed(name):
-    assert names.bad_character(name) == "" and names.shown(name) == name
+    assert names.bad_character(name) == "" and names.printable(name) == name
 
 
 BAD = [*range(0x20), 0x7F, 0x85, 0x61C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -25,7 +25,7 @@ BAD = [*range(0x20), 0x7F, 0x85, 0x61C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0
 @pytest.mark.parametrize("code", [*BAD, 0xD800, 0xDFFF])
 def test_forbidden_characters_in_names(code):
     name = f"caso{chr(code)}001"
-    assert names.bad_character(name) == f"U+{code:04X}" and names.bad_character(names.shown(name)) == ""
+    assert names.bad_character(name) == f"U+{code:04X}" and names.bad_character(names.printable(name)) == ""
     with pytest.raises(NoteError, match=f"U\\+{code:04X}") as caught:
         check_name(name)
     assert names.bad_character(str(caught.value)) == ""
@@ -124,11 +124,11 @@ def test_errors_don_t_quote_the_text(value, says):
     ],
 )  # fmt: skip
 def test_whole(word, number):
-    assert names.whole(word) == number
+    assert names.whole_number(word) == number
 
 
 def test_the_largest_number():
-    assert (names.whole("7", 7), names.whole("8", 7)) == (7, None)
+    assert (names.whole_number("7", 7), names.whole_number("8", 7)) == (7, None)
 
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, [1], -1, names.MAX_ID + 1])

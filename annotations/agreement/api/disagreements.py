@@ -21,7 +21,7 @@ from annotations.agreement.services.figures import amend, change_cause
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
 from annotations.core.api import routes
-from annotations.core.api.answers import matched, unless_stale
+from annotations.core.api.answers import check_if_match, unless_stale
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.services import FILE_DOWNLOADED, record_reads
@@ -282,7 +282,7 @@ def new_amendment(
     request: routes.ApiRequest, response: HttpResponse, access: Access, body: NewAmendment
 ) -> AmendmentItem:
     """Add a rule at the end of the guidelines, and begin another round. If-Match is the ETag of the guidelines."""
-    matched(request, version_tag(access.project))
+    check_if_match(request, version_tag(access.project))
     wanted = routes.check(AmendmentForm({"text": body.text, "seen_version": access.project.guidelines_version}))
     location, seen = _location(access, body), wanted["seen_version"]
     with unless_stale(lambda: version_tag(Project.objects.get(pk=access.project.pk))):

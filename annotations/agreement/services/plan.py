@@ -22,8 +22,8 @@ from annotations.agreement.rules.units import Item, LocationState, touched, with
 from annotations.agreement.selectors.desk import Desk, key_of
 from annotations.core.changes import backwards, to_revert
 from annotations.core.services import ServiceError
-from annotations.core.spans import check_room, checked_bounds, fitting_label, pairs_of, stored, with_attribute
-from annotations.gold.services.making import decided
+from annotations.core.spans import check_room, checked_bounds, fitting_label, json_of, pairs_of, with_attribute
+from annotations.gold.services.making import provenance_of
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Resolution, Span, User
 from annotations.text.attributes import Attributes, Provenance, Value, voted
 from annotations.text.spans import Span as DomainSpan
@@ -233,7 +233,7 @@ def row_for(
     A span that the same choice of the same annotators decided before keeps its provenance.
     """
     rule = choice == Choice.RULE
-    act = decided(None if rule else user, project)
+    act = provenance_of(None if rule else user, project)
     rows: list[agreement_events.AdjudicatedSpan] = []
     for span in item.location.first if spans is None else spans:
         heard: Provenance = {
@@ -247,7 +247,7 @@ def row_for(
         before = (kept or {}).get((span.start, span.end, span.label))
         if before and before.get("annotators") == how["annotators"] and before.get("choice") == how["choice"]:
             how = before
-        rows.append((span.start, span.end, int(span.label), how, stored(span.attributes)))
+        rows.append((span.start, span.end, int(span.label), how, json_of(span.attributes)))
     return {
         "start": item.start, "end": item.end, "choice": str(choice), "author": author, "heard": _heard(item),
         "by": user.pk, "at": act["at"], "spans": rows,

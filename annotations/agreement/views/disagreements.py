@@ -42,7 +42,7 @@ from annotations.core.services import FILE_DOWNLOADED, ServiceError, record_read
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import may_comment, threads
 from annotations.notes.services.talk import ThreadSubject, add_comment, answer
-from annotations.text.names import MAX_OFFSET, whole
+from annotations.text.names import MAX_OFFSET, whole_number
 
 
 @in_project(Can.READ_NOTES)
@@ -135,7 +135,7 @@ def query_of(filters: Filters, **other: str) -> str:
 
 def pair_of(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
     """Two numbers with a hyphen between them, or None."""
-    one, other = (whole(word) for word in str(data.get(name, "")).partition("-")[::2])
+    one, other = (whole_number(word) for word in str(data.get(name, "")).partition("-")[::2])
     return None if one is None or other is None else (one, other)
 
 
@@ -198,7 +198,7 @@ def disagreement_cause(request: Request, slug: str) -> HttpResponse:
     enter_page(request, slug, Can.MAKE_GOLD)
 
     def change(at: str, kind: str, present: bool) -> list[str]:
-        place = [whole(part) for part in at.split("-")]
+        place = [whole_number(part) for part in at.split("-")]
         if len(place) != 3 or None in place:
             raise Http404("no such location")
         pk, start, end = (part or 0 for part in place)
@@ -206,7 +206,7 @@ def disagreement_cause(request: Request, slug: str) -> HttpResponse:
         return change_cause(document=note, start=start, end=end, kind=kind, present=present, user=request.user)
 
     note = request.POST.get("at", "").partition("-")[0]
-    back = reverse("disagreements", args=[slug]) + (f"?note={note}" if whole(note) else "")
+    back = reverse("disagreements", args=[slug]) + (f"?note={note}" if whole_number(note) else "")
     return answer_causes(request, change, action=request.path, back=back)
 
 

@@ -189,7 +189,7 @@ def with_etag(request: HttpRequest, response: HttpResponseBase) -> HttpResponseB
     return get_conditional_response(request, etag=response.headers["ETag"], response=response) or response
 
 
-def matched(request: HttpRequest, current: str) -> bool:
+def check_if_match(request: HttpRequest, current: str) -> bool:
     """Check the header If-Match of a change. Return whether the change must keep to this ETag: not for `*`.
 
     Raises Problem 428 without the header, and 412 if it names another ETag.

@@ -15,7 +15,7 @@ from ninja import Field, Schema
 from pydantic_core import to_json
 
 from annotations.core.api.routes import ApiRequest, invalid
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 NDJSON: Final = "application/x-ndjson"
 DEFAULT: Final = 100
@@ -109,7 +109,7 @@ def _key_of(request: ApiRequest, cursor: str) -> int | None:
     if not cursor:
         return None
     try:
-        place = whole(_signer(request).unsign(cursor))
+        place = whole_number(_signer(request).unsign(cursor))
     except BadSignature:
         place = None
     if place is None:

@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 
 from annotations.core.access import Access, Can
-from annotations.core.api.answers import matched, outdated
+from annotations.core.api.answers import check_if_match, outdated
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, check, enter, invalid, named
 from annotations.core.services import ServiceError
@@ -97,7 +97,7 @@ def change_label_mapping(
 ) -> MappingWithLabels:
     """Change the name of a label mapping, or how it writes labels."""
     row = selectors.mapping_of(access, mapping)
-    seen = selectors.seen_of(row) if matched(request, _etag(row)) else None
+    seen = selectors.seen_of(row) if check_if_match(request, _etag(row)) else None
     lines = selectors.mapping_rows(row)
     data = _data(lines, body) | {"name": row.name if body.name == "" else body.name}
     form = MappingForm(data, lines=lines, target=selectors.target_of(row.target))

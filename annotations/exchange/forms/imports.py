@@ -23,7 +23,7 @@ from annotations.formats.files.json_files import JsonError, read_json
 from annotations.formats.notes import NoteError, check_name
 from annotations.models import Category, Label
 from annotations.projects.forms.settings import language_field
-from annotations.text.names import shown
+from annotations.text.names import printable
 
 ANNOTATIONS = [
     ("none", _("None: import texts only")),
@@ -262,7 +262,7 @@ class LabelsForm(forms.Form):
             likely = {f"map:{label.pk}": label.name for label in row.likely}
             rest = [(name, [each for each in labels if each[0] not in likely]) for name, labels in every]
             self.fields[f"label-{row.key}"] = forms.ChoiceField(
-                label=shown(row.name),
+                label=printable(row.name),
                 required=False,
                 initial=row.value or (next(iter(likely)) if len(likely) == 1 else ""),
                 choices=[

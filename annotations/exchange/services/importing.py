@@ -20,7 +20,7 @@ from annotations import models
 from annotations.core.bulk import SpanRow, collector_paused, insert_returning, insert_spans
 from annotations.core.hooks import suggestions_stored
 from annotations.core.services import Fence, Progress, ServiceError, check_open, hold, keep_labels, no_fence, silent
-from annotations.core.spans import as_json, stored
+from annotations.core.spans import as_json, json_of
 from annotations.core.stored_files import open_stored, store_file
 from annotations.core.suggestions import add_notes, add_strings, forget_notes, remove_strings, tally_of
 from annotations.exchange.events import NOTES_IMPORTED
@@ -116,7 +116,7 @@ def run_import(
         # Somebody discarded the upload in the meantime.
         return dict(row.report)
     row.refresh_from_db()
-    with opened(row) if source is None else nullcontext(source) as files:
+    with open_upload(row) if source is None else nullcontext(source) as files:
         report = _run(row, files, row.created_by, progress, fence, finish=finish)
     if row.stored_file is not None and source is None:
         row.stored_file.delete()
@@ -257,7 +257,7 @@ def _write(context: ImportContext, plan: Plan) -> None:
         SpanRow(
             sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, "import", None, None,
             string_key(note.text[span.start : span.end]) if suggested else None,
-            as_json(stored(span.attributes)) if span.attributes else None,
+            as_json(json_of(span.attributes)) if span.attributes else None,
         )
         for document, (note, _) in zip(documents, plan.sets, strict=True)
         for span in note.spans or ()
@@ -348,7 +348,7 @@ def _remove_labels(row: models.Import, codes: Sequence[str]) -> None:
 
 
 @contextmanager
-def opened(row: models.Import) -> Iterator[ZipSource]:
+def open_upload(row: models.Import) -> Iterator[ZipSource]:
     """Open the uploaded files of an import. Raises ServiceError with the code `expired` if they were deleted."""
     if row.stored_file is None:
         raise ServiceError(

@@ -26,7 +26,7 @@ from annotations.formats.notes import NoteError
 from annotations.models import Category, Import, ImportState, Label, LabelMapping, Project
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.labels import ascii_code
-from annotations.text.names import shown, whole
+from annotations.text.names import printable, whole_number
 
 MOST_LABELS: Final = 300
 LONGEST_NAME: Final = 200
@@ -212,7 +212,7 @@ def choose_labels(*, row: Import, values: Mapping[str, str], seen: str) -> None:
             if one.value != wanted[one.name] or (one.value.startswith("add:") and not one.can_add):
                 raise ServiceError(
                     _("The choice for the label “%(label)s” is no longer possible. Nothing was changed. Choose again.")
-                    % {"label": shown(one.name)},
+                    % {"label": printable(one.name)},
                     code="choice",
                 )
         if after.seen == unknown.seen:
@@ -249,7 +249,7 @@ def choose_by_mapping(
 
 def _parse(value: str) -> LabelChoice:
     kind, _colon, number = value.partition(":")
-    pk = whole(number)
+    pk = whole_number(number)
     if value == "skip":
         return {"do": "skip"}
     if kind == "map" and pk is not None:
@@ -294,7 +294,7 @@ def complete_choices(row: Import) -> Choices:
 def _open_labels(rows: Sequence[UnknownLabel]) -> str:
     lines = [_("The project doesn't have these labels of the files. Nothing was imported. Map, add or skip each one:")]
     for row in rows:
-        counts = {"label": shown(row.name), "spans": row.spans, "notes": row.notes}
+        counts = {"label": printable(row.name), "spans": row.spans, "notes": row.notes}
         if row.likely:
             line = _("“%(label)s” (spans: %(spans)s, notes: %(notes)s). Did you mean %(likely)s?")
             lines.append(line % (counts | {"likely": ", ".join(label.code for label in row.likely)}))
@@ -325,15 +325,15 @@ def choices_by_name(
     def choose(name: str, choice: LabelChoice) -> None:
         row = unknown.get(name.casefold())
         if row is None:
-            names = ", ".join(shown(one.name) for one in unknown.values()) or _("none")
+            names = ", ".join(printable(one.name) for one in unknown.values()) or _("none")
             message = _("“%(label)s” is not an unknown label of these files. Unknown labels: %(names)s.")
-            raise ServiceError(message % {"label": shown(name), "names": names}, code="labels")
+            raise ServiceError(message % {"label": printable(name), "names": names}, code="labels")
         if row.name in chosen:
             raise named_twice(name)
         if choice["do"] == "add" and not row.can_add:
             raise ServiceError(
                 _("The label “%(label)s” can't be added: its name or code is not possible or taken. Map or skip it.")
-                % {"label": shown(name)},
+                % {"label": printable(name)},
                 code="labels",
             )
         chosen[row.name] = choice
@@ -358,7 +358,7 @@ def choices_by_name(
         if not inside:
             raise ServiceError(
                 _("There is no category “%(category)s”. Choose one of: %(choices)s.")
-                % {"category": shown(wanted), "choices": ", ".join(one.code for one in categories)},
+                % {"category": printable(wanted), "choices": ", ".join(one.code for one in categories)},
                 code="category",
             )
         choose(name, {"do": "add", "category": inside[0].pk})

@@ -16,7 +16,7 @@ from annotations.models import Label, LabelMapping, MappedLabel, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.projects import shipped_label_sets
 from annotations.text.labels import CODE
-from annotations.text.names import shown
+from annotations.text.names import printable
 
 LONGEST_CODE = 60
 
@@ -26,7 +26,7 @@ def add_mapping(*, project: Project, name: str, target: str, actor: User | None)
     name = _good_name(name)
     if target and target not in shipped_label_sets():
         message = _("There is no label set “%(target)s”. Choose one from the list.")
-        raise ServiceError(message % {"target": shown(target)}, code="target")
+        raise ServiceError(message % {"target": printable(target)}, code="target")
     try:
         with transaction.atomic():
             mapping = LabelMapping.objects.create(project=project, name=name, target=target, created_by=actor)
@@ -95,7 +95,7 @@ def check_code(code: str, label: str) -> str:
             "“%(code)s” can't be written for the label “%(label)s”. A code has at most %(most)s characters: "
             "A-Z, a-z, 0-9, “_” and “-”, with a letter or digit."
         )
-        raise ServiceError(message % {"code": shown(code)[:80], "label": label, "most": LONGEST_CODE}, code="code")
+        raise ServiceError(message % {"code": printable(code)[:80], "label": label, "most": LONGEST_CODE}, code="code")
     return code
 
 
@@ -123,7 +123,7 @@ def _check_codes(mapping: LabelMapping, codes: Mapping[int, str]) -> None:
             check_code(code, labels[pk].name)
         if code and allowed is not None and code not in allowed:
             message = _("The label set has no label “%(code)s”. Choose a label from the list.")
-            raise ServiceError(message % {"code": shown(code)}, code="code")
+            raise ServiceError(message % {"code": printable(code)}, code="code")
     check_cases({labels[pk].name: code for pk, code in codes.items()})
 
 
@@ -230,11 +230,11 @@ def labels_of_mapping(mapping: LabelMapping) -> ExportLabels:
 
 def no_label(name: str, choices: Iterable[str]) -> ServiceError:
     message = _("The project has no label “%(label)s”. Choose one of: %(choices)s.")
-    return ServiceError(message % {"label": shown(name), "choices": ", ".join(choices)}, code="labels")
+    return ServiceError(message % {"label": printable(name), "choices": ", ".join(choices)}, code="labels")
 
 
 def named_twice(name: str) -> ServiceError:
-    return ServiceError(_("The label “%(label)s” is named twice.") % {"label": shown(name)}, code="labels")
+    return ServiceError(_("The label “%(label)s” is named twice.") % {"label": printable(name)}, code="labels")
 
 
 def labels_in_words(
@@ -256,7 +256,7 @@ def labels_in_words(
 
     for word in mapped:
         name, _sign, written = word.rpartition("=")
-        choose(name, check_code(written, shown(name)))
+        choose(name, check_code(written, printable(name)))
     for word in skipped:
         choose(word, "")
     codes = base.codes | chosen

@@ -20,7 +20,7 @@ from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_files import unquoted
 from annotations.formats.files.zips import DAMAGED, MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, Problem, check_name
-from annotations.text.names import bad_character, shown
+from annotations.text.names import bad_character, printable
 
 PATIENTS = "patients.csv"
 SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}
@@ -170,7 +170,7 @@ class ZipSource:
         for entry in self.archive.infolist():
             if entry.filename in self.entries and not _hidden(entry.filename):
                 message = _("The archive holds two files named “%(name)s”. Nothing was imported. Rename one of them.")
-                raise ServiceError(message % {"name": shown(entry.filename[:80])}, code="twice")
+                raise ServiceError(message % {"name": printable(entry.filename[:80])}, code="twice")
             if not entry.is_dir():
                 self.entries[entry.filename] = entry
         for entry in self.entries.values():
@@ -228,11 +228,10 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     name = entry.filename
     if name.startswith(("/", "\\")) or "\\" in name or ".." in name.split("/") or ":" in name.split("/")[0]:
         message = _("The archive holds a path that leads outside: “%(name)s”. Nothing was imported.")
-        raise ServiceError(message % {"name": shown(name[:80])}, code="outside")
+        raise ServiceError(message % {"name": printable(name[:80])}, code="outside")
     if stat.S_ISLNK(entry.external_attr >> 16):
-        raise ServiceError(
-            _("The archive holds a link: “%(name)s”. Nothing was imported.") % {"name": shown(name[:80])}, code="link"
-        )
+        message = _("The archive holds a link: “%(name)s”. Nothing was imported.")
+        raise ServiceError(message % {"name": printable(name[:80])}, code="link")
     if entry.flag_bits & 0x1:
         raise ServiceError(_("The archive is encrypted. Nothing was imported. Decrypt it first."), code="encrypted")
 
@@ -240,13 +239,13 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 def source_at(path: Path, format: str = DETECT) -> NamedFiles:
     """Source for a path given on the command line. Raises ServiceError naming the path."""
     if not path.exists():
-        raise ServiceError(_("There is no file or folder “%(path)s”.") % {"path": shown(str(path))}, code="path")
+        raise ServiceError(_("There is no file or folder “%(path)s”.") % {"path": printable(str(path))}, code="path")
     if path.is_dir():
         return FolderSource(path)
     is_document = path.suffix.lower() in ENDINGS_OF_DOCUMENTS
     if is_document and format not in (DETECT, DOCUMENTS):
         message = _("“%(name)s” is not plain text. Nothing was imported. Import it with the format “documents”.")
-        raise ServiceError(message % {"name": shown(path.name)}, code="document")
+        raise ServiceError(message % {"name": printable(path.name)}, code="document")
     if is_document or (format == DOCUMENTS and path.suffix.lower() != ".zip"):
         return FileSource(path, alone=True)
     if zipfile.is_zipfile(path):

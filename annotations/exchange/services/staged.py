@@ -18,7 +18,7 @@ from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
 from annotations.exchange.services import import_plan
 from annotations.exchange.services.exporting import ExportOrder
-from annotations.exchange.services.importing import opened, undo_import
+from annotations.exchange.services.importing import open_upload, undo_import
 from annotations.exchange.services.input_formats import check_reading, files_by_format, gate_sets
 from annotations.exchange.services.label_choices import begun, complete_choices, find_labels, labels_changed, unknown_of
 from annotations.exchange.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, total_of
@@ -130,7 +130,7 @@ def preview_import(row: Import) -> dict[str, Any]:
     Of documents, at most PREVIEWED_DOCUMENTS notes are read, and `texts` shows them.
     """
     documents = row.has_documents
-    with opened(row) as source:
+    with open_upload(row) as source:
         context = import_plan.ImportContext(row, source, row.created_by, preview=True)
         groups, strays = grouped(row.format, source)
         context.report.refuse_files(strays)
@@ -214,7 +214,7 @@ def change_format(*, row: Import, format: str) -> None:
     Raises ServiceError if the import has started, or if the format can't be chosen.
     """
     import_plan.check_choices(format, row.written_as)
-    with opened(row) as source:
+    with open_upload(row) as source:
         found, notes = find_labels(format, source)
     waiting = Import.objects.filter(pk=row.pk, state=ImportState.STAGED)
     if not waiting.update(format=format, labels_found=found, notes_found=notes, label_choices={}):

@@ -24,7 +24,7 @@ from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import NoteError
 from annotations.models import Document, Import, ImportState
 from annotations.projects.services.assigning import annotators_of
-from annotations.text.names import shown
+from annotations.text.names import printable
 
 ROWS = 20
 # How many of the notes that an import added are listed.
@@ -208,7 +208,7 @@ def _map_back(request: Request, access: Access, row: Import) -> None:
         messages.info(
             request,
             _("The mapping writes several labels of the project as: %(labels)s. Choose an action for them.")
-            % {"labels": ", ".join(f"“{shown(name)}”" for name in several)},
+            % {"labels": ", ".join(f"“{printable(name)}”" for name in several)},
         )
     if not mapped:
         messages.info(request, _("The mapping “%(name)s” maps no other label back.") % {"name": mapping.name})

@@ -9,7 +9,7 @@ from annotations.formats.notes import NoteError, ParsedNote, Problem
 from annotations.formats.quotes import OffsetUnit, misfits, points_of, size
 from annotations.formats.span_rules import SpanTaker, attribute_value, whole
 from annotations.formats.xml_files import restored
-from annotations.text.names import shown
+from annotations.text.names import printable
 from annotations.text.spans import Bounds
 from annotations.text.wording import gettext as _
 
@@ -129,7 +129,8 @@ def _take(annotation: Annotation, pieces: list[Bounds], taker: SpanTaker) -> Non
         elif isinstance(value, str) and value:
             attributes[key] = attribute_value(value)
         elif value not in (None, False, ""):
-            taker.not_kept(_("The infon “{key}” is not imported: it is not text.", shown(key)[:60]), annotation.line)
+            message = _("The infon “{key}” is not imported: it is not text.", printable(key)[:60])
+            taker.not_kept(message, annotation.line)
     label = attributes.pop(TYPE, None)
     quote = annotation.text if isinstance(annotation.text, str) else None
     taker.take_pieces(label, pieces, line=annotation.line, quote=quote, attributes=attributes)

@@ -10,7 +10,7 @@ from typing import IO, Final, Self
 from annotations.formats.notes import NoteError, NotePart, ParsedNote, Problem
 from annotations.text.names import DOCUMENTS as DOCUMENTS
 from annotations.text.names import MIXED as MIXED
-from annotations.text.names import shown, unkeepable
+from annotations.text.names import printable, unkeepable
 from annotations.text.wording import gettext as _
 from annotations.text.wording import gettext_noop
 
@@ -170,7 +170,7 @@ Reader = Callable[[DocumentSource], Iterator[Draft | Result]]
 
 def refused(file: str, code: str, message: str, line: int | None = None) -> NoteError:
     """The error for a document, or a file or line in it, that can't be read. The message says why and how to go on."""
-    return NoteError([Problem(shown(file), line, code, message)])
+    return NoteError([Problem(printable(file), line, code, message)])
 
 
 def joined(lines: Iterable[str]) -> str:

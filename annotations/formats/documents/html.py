@@ -10,7 +10,7 @@ from typing import Final
 
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, refused
 from annotations.formats.documents.texts import HEAD, decode, note_encoding, python_name
-from annotations.text.names import shown
+from annotations.text.names import printable
 from annotations.text.wording import gettext as _
 
 # Elements whose content is not shown as text.
@@ -170,7 +170,7 @@ def read_mail(source: DocumentSource) -> Iterator[Draft]:
         draft.warn(_("The e-mail has no text."))
     attached = [part for part in message.iter_attachments() if part is not body]
     if attached:
-        names = ", ".join(f"“{shown(part.get_filename() or part.get_content_type())}”" for part in attached)
+        names = ", ".join(f"“{printable(part.get_filename() or part.get_content_type())}”" for part in attached)
         has = count(len(attached), _("attachment is"), _("attachments are"))
         draft.warn(_("{attachments_are} not read: {names}. Save and import what is needed.", has, names))
     yield draft

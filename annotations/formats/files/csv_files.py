@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from annotations.formats.files import csv_reading
-from annotations.text.names import MAX_OFFSET, whole
+from annotations.text.names import MAX_OFFSET, whole_number
 from annotations.text.wording import WordedError
 
 _STARTS: Final = "=+\\-@＝＋－＠"
@@ -96,7 +96,7 @@ class DecisionRow(CsvRow):
 
     def offset(self, column: str) -> int:
         """A position in code points. Raises RowError."""
-        found = whole(self.text(column), MAX_OFFSET)
+        found = whole_number(self.text(column), MAX_OFFSET)
         if found is None:
             raise RowError(
                 "The column “{name}” has “{text}” instead of a whole number.", column, self.text(column)[:40]

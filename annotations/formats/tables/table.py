@@ -15,7 +15,7 @@ from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileForma
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8, outcome
 from annotations.formats.quotes import counts_utf16, same_quote
 from annotations.formats.span_rules import SpanTaker, attribute_value, given_rows, whole
-from annotations.text.names import shown
+from annotations.text.names import printable
 from annotations.text.wording import gettext as _
 
 # Rows of a table of spans: what the columns mean, and the rows to write.
@@ -82,7 +82,7 @@ class Columns:
         named = [name for name in self._names if name]
         if self.fit and len(set(named)) == len(named):
             return
-        listed = shown(", ".join(named))[:_SHOWN] or "none"
+        listed = printable(", ".join(named))[:_SHOWN] or "none"
         message = _(
             "The columns of the table are {listed}. Expected: {columns}, and each name once.",
             *(listed, ", ".join(COLUMNS)),
@@ -239,7 +239,7 @@ class TableFormat(OneFileFormat):
         line = rows[0].line
         name = self._name(given, file, texts)
         if name is None:
-            wanted = shown(given.removesuffix(f".{_TEXT}"))[:80]
+            wanted = printable(given.removesuffix(f".{_TEXT}"))[:80]
             message = _(
                 "The text file “{name}.{ending}” is missing; the column “note” names it in this row. Import it "
                 "together with the table.",

@@ -36,7 +36,7 @@ from annotations.text.hashes import gold_hash
 # The decision that every gold span records.
 
 
-def decided(user: User | None, project: Project, at: datetime | None = None) -> Provenance:
+def provenance_of(user: User | None, project: Project, at: datetime | None = None) -> Provenance:
     """Return who decided, when, and under which version of the guidelines (0 if there were none yet)."""
     return {
         "by": user.username if user else None,
@@ -82,7 +82,7 @@ def make_gold(
             gold = AnnotationSet.objects.select_for_update().get(pk=gold.pk)
         removed = [] if created else _clear(gold, spans, replace=replace)
         if removed is not None:
-            insert_spans(_gold_rows(gold, source, spans, decided(actor, document.project)))
+            insert_spans(_gold_rows(gold, source, spans, provenance_of(actor, document.project)))
             # The annotation set may be older than the limit.
             check_room(gold.pk, [(s.start, s.end) for s in spans])
             gold.version += 1
@@ -113,7 +113,7 @@ def make_new_golds(
         )
         for source in sources
     )  # fmt: skip
-    how = decided(actor, project, now)
+    how = provenance_of(actor, project, now)
     pairs = list(zip(golds, sources, strict=True))
     insert_spans(row for gold, source in pairs for row in _gold_rows(gold, source, spans.get(source.pk, ()), how))
     GOLD_MADE.record_all(

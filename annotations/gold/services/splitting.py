@@ -11,14 +11,14 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations.core.services import ServiceError, good_name
-from annotations.core.stored_figures import FigureKind, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, cache_value, cached_value, key_of
 from annotations.gold import rules
 from annotations.gold.events import GOLD_SPLIT, GoldSplit
 from annotations.gold.rules import Split
 from annotations.gold.selectors import frozen_version
 from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Author, AuthorKind, GoldVersion, GoldVersionNote, Project, User
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 SEED_LENGTH = 40
 BATCH = 500
@@ -215,13 +215,13 @@ def split_table(version: GoldVersion) -> list[dict[str, Any]]:
     n = Count("document__patient_id", distinct=True)
     patients = dict(rows.exclude(document__patient_id="").values_list("split").annotate(n=n))
     key = key_of(REVISION, version.pk, version.split_seed, version.split_shares, sorted(notes.items()))
-    labels = kept(version.project, LABELS, key)
+    labels = cached_value(version.project, LABELS, key)
     if labels is None:
         counts: dict[str, Counter[str]] = {split: Counter() for split in rules.Split}
         for split, spans in rows.values_list("split", "spans").iterator(chunk_size=BATCH):
             counts[split].update(span[2] for span in spans)
         labels = {split: dict(found) for split, found in counts.items()}
-        keep(version.project, LABELS, key, labels)
+        cache_value(version.project, LABELS, key, labels)
     total = sum(notes.values())
     return [
         {
@@ -350,7 +350,7 @@ def _wanted(project: Project, spec: str) -> SetChoice:
         author = authors.first()
     else:
         author = authors.filter(name=name).first()
-        if author is None and kind == AuthorKind.RUN and (pk := whole(name)) is not None:
+        if author is None and kind == AuthorKind.RUN and (pk := whole_number(name)) is not None:
             author = authors.filter(pk=pk).first()
     if author is None:
         known = ", ".join(set_specs(project)) or "none yet"

@@ -11,8 +11,8 @@ from django.db.models import Sum
 
 from annotations.core.bulk import among, batched, in_batches
 from annotations.core.services import Progress, erasures_of, silent, unerased
-from annotations.core.spans import Stored, stored
-from annotations.core.stored_figures import FigureKind, keep, kept, key_of
+from annotations.core.spans import Stored, json_of
+from annotations.core.stored_figures import FigureKind, cache_value, cached_value, key_of
 from annotations.core.tokenizers import Tokenizers
 from annotations.gold.rules import ChangeKind, CorpusPart, Split, diff, part_of
 from annotations.gold.selectors import hashed, span_of
@@ -38,7 +38,7 @@ def takes_long(version: GoldVersion) -> bool:
 
 def kept_statistics(version: GoldVersion, tokenizer: str = "") -> Parts | None:
     """The stored statistics, or None if they were not computed yet."""
-    found = kept(version.project, STATISTICS, _key(version, tokenizer))
+    found = cached_value(version.project, STATISTICS, _key(version, tokenizer))
     return None if found is None else _in_order({split: part_of(data) for split, data in found.items()})
 
 
@@ -56,7 +56,7 @@ def statistics_of(version: GoldVersion, progress: Progress = silent, *, tokenize
     with transaction.atomic():
         unerased(version.project_id, begun)
         if _key(version, tokenizer) == key:
-            keep(version.project, STATISTICS, key, {split: vars(part) for split, part in parts.items()})
+            cache_value(version.project, STATISTICS, key, {split: vars(part) for split, part in parts.items()})
     return parts
 
 
@@ -186,11 +186,11 @@ def version_diff(before: GoldVersion, after: GoldVersion) -> GoldChanges:
         [version.pk, version.content_hash, version.erased_count, version.notes.count()] for version in (before, after)
     ]
     key = key_of(REVISION, states)
-    known = kept(before.project, DIFF, key)
+    known = cached_value(before.project, DIFF, key)
     if known is not None:
         return GoldChanges(**known)
     found = _diff(before, after)
-    keep(before.project, DIFF, key, asdict(found))
+    cache_value(before.project, DIFF, key, asdict(found))
     return found
 
 
@@ -239,5 +239,5 @@ def _span_counts(version: GoldVersion, notes: Collection[int]) -> list[list[int]
 def _row(span: Span | None) -> FrozenSpan | None:
     if span is None:
         return None
-    given = stored(span.attributes)
+    given = json_of(span.attributes)
     return (span.start, span.end, span.label, given) if given else (span.start, span.end, span.label)

@@ -13,7 +13,7 @@ from annotations.core.authors import IMPORTED
 from annotations.core.labels import UNDERLINES, LabelItem
 from annotations.core.services import record_reads
 from annotations.core.spans import SpanItem, attribute_words
-from annotations.core.suggestions import shown
+from annotations.core.suggestions import visible
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label, Project, Span
 from annotations.projects.selectors.labels import shipped_set
 from annotations.text.segments import around
@@ -65,7 +65,7 @@ class SetSummary:
 def annotation_sets_of(sets: "QuerySet[AnnotationSet]") -> list[SetSummary]:
     """Summaries of a note's annotation sets: gold first, then people, then models."""
     counts = dict(
-        shown(Span.objects.filter(annotation_set__in=sets.values("pk")))
+        visible(Span.objects.filter(annotation_set__in=sets.values("pk")))
         .order_by()
         .values_list("annotation_set")
         .annotate(count=Count("pk"))

@@ -21,7 +21,7 @@ from annotations.core.requests import Request, body_of, enter_page, error_as_mes
 from annotations.models import Document
 from annotations.notes.selectors.comments import CommentThread, comments_csv, flags_of, may_comment, page_of, thread_of
 from annotations.notes.services import talk as services
-from annotations.text.names import MAX_ID, MAX_OFFSET, whole
+from annotations.text.names import MAX_ID, MAX_OFFSET, whole_number
 
 Data = Mapping[str, Any]
 Act = Callable[[Access, Document, Data], int | None]
@@ -112,7 +112,7 @@ def _number(data: Data, field: str, most: int = MAX_ID) -> int | None:
     value = data.get(field)
     if value is None or value == "":
         return None
-    return whole_of(whole(value, most) if isinstance(value, str) else value, field, most)
+    return whole_of(whole_number(value, most) if isinstance(value, str) else value, field, most)
 
 
 def _needed_id(data: Data, field: str) -> int:

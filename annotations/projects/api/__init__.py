@@ -12,7 +12,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can, may_create_projects
 from annotations.core.api import routes
-from annotations.core.api.answers import matched, unless_stale
+from annotations.core.api.answers import check_if_match, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, as_is, paged, paged_rows
 from annotations.core.services import sentences
 from annotations.models import Assignment, Membership, Project
@@ -272,7 +272,7 @@ def write_guidelines(
 ) -> Guidelines:
     """Replace the text of the guidelines. The same text again makes no other version."""
     seen = access.project.guidelines_version
-    exact = matched(request, version_tag(access.project))
+    exact = check_if_match(request, version_tag(access.project))
     wanted = routes.check(GuidelinesForm({"text": body.text, "seen_version": seen}))
     with unless_stale(lambda: version_tag(Project.objects.get(pk=access.project.pk))):
         fresh = projects.set_guidelines(

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 
 from annotations.core.access import Access, Can
-from annotations.core.api.answers import matched, unless_stale
+from annotations.core.api.answers import check_if_match, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged_rows
 from annotations.core.api.routes import ApiRequest, Body, ProjectRouter, check, enter, invalid, named
 from annotations.core.services import ServiceError
@@ -172,7 +172,7 @@ def change_label(
 ) -> LabelItem:
     """Change name, category, key, description, placeholder, attributes or identifier type of a label."""
     found = label_at(access.project, label)
-    seen = seen_of(found) if matched(request, _etag(found)) else None
+    seen = seen_of(found) if check_if_match(request, _etag(found)) else None
     if found.merged_into is not None:
         raise ServiceError(_("This label was already merged. Change the label that it was merged into."), code="merged")
     given = body.dict(exclude_unset=True)
@@ -314,7 +314,7 @@ def change_category(
 ) -> CategoryItem:
     """Change the name or the color of a category."""
     found = category_at(access.project, category)
-    seen = seen_of(found) if matched(request, _etag(found)) else None
+    seen = seen_of(found) if check_if_match(request, _etag(found)) else None
     data = {"name": found.name, "hue": found.hue} | body.dict(exclude_unset=True)
     wanted = check(label_forms.CategoryForm(data, others=list(found.label_set.categories.exclude(pk=found.pk))))
     with named(_OF_CATEGORY), unless_stale(lambda: _etag(category_at(access.project, category))):

@@ -22,7 +22,7 @@ from annotations.projects.selectors import labels as label_selectors
 from annotations.projects.services import categories
 from annotations.projects.services import labels as label_services
 from annotations.text.attributes import as_lines
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 
 @in_project(Can.MANAGE, *FORM)
@@ -55,7 +55,7 @@ def _sent_twice(label_set: LabelSet, data: QueryDict) -> bool:
     wanted = {field: data.get(field, "").strip() for field in _ADDED}
     there = Label.objects.filter(
         label_set=label_set, merged_into__isnull=True, name=wanted["name"], hotkey=wanted["hotkey"].lower(),
-        category=whole(wanted["category"]), identifier=wanted["identifier"],
+        category=whole_number(wanted["category"]), identifier=wanted["identifier"],
         description=wanted["description"].replace("\r\n", "\n"),
     )  # fmt: skip
     return there.exists()

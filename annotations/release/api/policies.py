@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from ninja import Field
 
 from annotations.core.access import Access, Can
-from annotations.core.api.answers import matched, unless_stale
+from annotations.core.api.answers import check_if_match, unless_stale
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, invalid, named
 from annotations.models import Project
 from annotations.release.forms import policies
@@ -111,7 +111,7 @@ def change_policy(
 ) -> PolicyWithRules:
     """Save the next version of a policy. Releases keep the version that they used."""
     current = policies.offered_policy(access.project, policy)
-    seen = current.row.version if matched(request, _etag(current)) else None
+    seen = current.row.version if check_if_match(request, _etag(current)) else None
     name = current.row.name if body.name is None else body.name
     before = read_policy(current.row.rules).rules
     rules = with_merged(access.project, {**before, **_sent(access.project, body.rules)})

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from ninja import Field, Query
 
 from annotations.core.access import Access, Can
-from annotations.core.api.answers import matched, unless_stale
+from annotations.core.api.answers import check_if_match, unless_stale
 from annotations.core.api.paging import Page, PageAnswer, Paging, paged, paged_rows
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, named
 from annotations.models import SurrogateEntity, SurrogateMention
@@ -151,7 +151,7 @@ def split_surrogate(
     request: ApiRequest, response: HttpResponse, access: Access, entity: Entity, body: Split
 ) -> surrogates.EntityView:
     """Move mentions to a new entity with a new surrogate, which is returned."""
-    matched(request, _etag(entity))
+    check_if_match(request, _etag(entity))
     with named({"few": "mentions", "all": "mentions"}):
         made = editing.split(
             project=access.project, entity=entity.pk, version=entity.version, mentions=body.mentions, actor=access.user
@@ -164,7 +164,7 @@ def change_surrogate(
     request: ApiRequest, response: HttpResponse, access: Access, entity: Entity, body: EntityChange
 ) -> surrogates.EntityView:
     """Lock or unlock an entity, or give it another surrogate."""
-    matched(request, _etag(entity))
+    check_if_match(request, _etag(entity))
     about: dict[str, Any] = {"entity": entity.pk, "version": entity.version, "act": body.act, "text": body.text}
     current = partial(surrogates.entity_for, access, entity.pk)
     with unless_stale(lambda: _etag(current()), code="changed"), named(TYPED if body.act == "replace" else {}):

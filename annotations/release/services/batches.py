@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotations.core.bulk import collector_paused, update_rows
 from annotations.core.sealing import project_key
 from annotations.core.services import ErasedMeanwhile, ServiceError, erasures_of, unerased
-from annotations.core.spans import stored
+from annotations.core.spans import json_of
 from annotations.models import Document, LeakFinding, Release, ReleasedNote, ReleasedNoteState
 from annotations.release.rules.redaction.released import span_to_original, span_to_released
 from annotations.release.services.policies import read_policy
@@ -114,7 +114,7 @@ def _fill(row: ReleasedNote, one: PreparedNote, bare: Collection[Bounds]) -> Non
     row.text = one.released.text
     row.sha256 = one.sha256
     row.spans = [
-        [start, end, label, stored(attributes)]
+        [start, end, label, json_of(attributes)]
         if attributes and span_to_original(one.released.pieces, start, end) not in bare
         else [start, end, label]
         for start, end, label, attributes in one.spans

@@ -40,7 +40,7 @@ from annotations.release.selectors.findings import (
 from annotations.release.selectors.releases import around_note, release_for
 from annotations.release.services.deciding import UNDO, answer_chosen, replacements
 from annotations.release.services.previewing import SURROGATES, show_released, viewed
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 from annotations.text.spans import Span
 
 # Strings on a page, and replacements in the preview of a string.
@@ -64,7 +64,7 @@ def findings(request: requests.Request, access: Access, number: int) -> HttpResp
         part: Page[Any] = requests.paged(request, range(count), OF_STRING)
         groups = groups_of(found, [key], most=OF_STRING, after=part.start_index() - 1)
     else:
-        part = Paginator(string_keys(found, chosen), STRINGS).get_page(whole(request.GET.get("page", "")))
+        part = Paginator(string_keys(found, chosen), STRINGS).get_page(whole_number(request.GET.get("page", "")))
         groups, key = groups_of(found, list(part.object_list)), None
     context = _context(access, found, groups, chosen)
     filters = [(name, FILTER_NAMES[name], context["counts"][name]) for name in FILTERS]
@@ -98,7 +98,7 @@ def _replacements(request: requests.Request, release: Release) -> HttpResponse:
 
 def _key(value: str) -> int | None:
     """The key of a string, a signed number; None for anything else."""
-    found = whole(value.removeprefix("-"))
+    found = whole_number(value.removeprefix("-"))
     return found if found is None or not value.startswith("-") else -found
 
 
@@ -131,7 +131,7 @@ class FindingAnswer:
         key, answer, label = _key(str(data.get("string"))), data.get("answer"), data.get("label", "")
         if key is None or answer not in (*LeakFinding.Answer.values, UNDO) or not isinstance(label, str):
             raise malformed(gettext_lazy("This answer is not possible. Nothing was changed. Reload the page."))
-        finding = whole(str(data.get("finding", "0")))
+        finding = whole_number(str(data.get("finding", "0")))
         if finding is None:
             raise not_whole("finding")
         return cls(key, finding, answer, label)

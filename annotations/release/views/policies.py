@@ -15,7 +15,7 @@ from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.forms.policies import PolicyForm, history_of, offered_policies, offered_policy
 from annotations.release.services import policies
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 
 @in_project(Can.RELEASE)
@@ -108,5 +108,5 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
 
 def _seen(request: Request) -> int:
     """The version that the form showed; one that never exists where the request names none."""
-    seen = whole(request.POST.get("seen", ""))
+    seen = whole_number(request.POST.get("seen", ""))
     return -1 if seen is None else seen

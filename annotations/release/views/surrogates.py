@@ -15,7 +15,7 @@ from annotations.release.forms.known import ChangeForm, SearchForm
 from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors import surrogates as surrogates_selectors
 from annotations.release.services.surrogates import editing
-from annotations.text.names import MAX_ID, whole
+from annotations.text.names import MAX_ID, whole_number
 
 ROWS, LINES = 30, 25
 
@@ -54,7 +54,7 @@ def surrogates_merge(request: Request, access: Access) -> HttpResponse:
     versions: dict[int, int] = {}
     for value in request.POST.getlist("entity"):
         pk, _dash, version = value.partition("-")
-        found = whole(pk, MAX_ID), whole(version, MAX_ID)
+        found = whole_number(pk, MAX_ID), whole_number(version, MAX_ID)
         if found[0] is not None and found[1] is not None:
             versions[found[0]] = found[1]
     with error_as_message(request):

@@ -107,7 +107,7 @@ def _equal_runs(runs: Sequence[int]) -> Coalesce:
         label=OuterRef("label"),
     )
     counted = Count("annotation_set__author", distinct=True)
-    same = suggestions.shown(spans).order_by().values("start").annotate(runs=counted)
+    same = suggestions.visible(spans).order_by().values("start").annotate(runs=counted)
     return Coalesce(Subquery(same.values("runs")), 0)
 
 

@@ -17,7 +17,7 @@ from annotations.core.navigation import MOST
 from annotations.models.prepared import PreparedRead
 from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.precision import Rate
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 # Handovers between two reviewers: which notes wait for whom, and how often two reviewers agree.
 
@@ -357,7 +357,7 @@ class NoteOrder:
     def of(cls, data: QueryDict) -> "NoteOrder":
         """Read the order from a query string. An unknown order becomes the order by note."""
         order = data.get("order", "")
-        return cls(order if order in get_args(Order) else "note", whole(data.get("label", "")))  # type: ignore[arg-type]  # checked here
+        return cls(order if order in get_args(Order) else "note", whole_number(data.get("label", "")))  # type: ignore[arg-type]  # checked here
 
     @classmethod
     def that_chose(cls, data: QueryDict) -> "NoteOrder":

@@ -184,7 +184,7 @@ def spans_of(string: SuggestedString, runs: Sequence[int]) -> "QuerySet[Span]":
         string_key=string.string_key, label_id=string.label_id, annotation_set__author__in=runs,
         annotation_set__state="submitted",
     )  # fmt: skip
-    return suggestions.shown(rows).order_by("annotation_set__document_id", "start", "annotation_set__author_id")
+    return suggestions.visible(rows).order_by("annotation_set__document_id", "start", "annotation_set__author_id")
 
 
 # Suggestions in their context, from any note of the project, with the state of each.

@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from annotations.core.batches import BatchOutcome
 from annotations.core.services import ServiceError, keep_labels
 from annotations.core.spans import checked_bounds, with_attribute
-from annotations.gold.services.making import decided
+from annotations.gold.services.making import provenance_of
 from annotations.models import Author, Document, Event, User
 from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided
 from annotations.review.selectors.refined import ACCEPTED, REJECTED, Removal, removals_in
@@ -260,7 +260,7 @@ def _on_text(here: LockedReview, held: LockedNotes, bounds: LabeledBounds | None
     rows = held.rows[here.document.pk]
     if bounds is not None:
         how: Provenance = {"from": f"reviewer:{here.user.username}", "changed": ["added"]}
-        how |= decided(here.user, here.document.project)
+        how |= provenance_of(here.user, here.document.project)
         return None if bounds in rows else Effect(added=[(*bounds, None, "", how, None)])
     assert request.bounds is not None  # the view checks that remove and attribute have bounds
     if request.bounds not in rows:
@@ -345,7 +345,7 @@ def _removal_effect(here: LockedReview, held: LockedNotes, one: Removal, kept: L
             "removal": one.proposed.number,
             "changed": changed_fields(kept, one.bounds),
         }
-        how |= decided(here.user, here.document.project)
+        how |= provenance_of(here.user, here.document.project)
         # A corrected annotation keeps the attributes that a person gave to its gold span.
         attributes = fitting(removed[0][6], removed[0][2], kept[2]) if removed else None
         added.append((*kept, None, "", how, attributes))

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.core.services import ServiceError, Verb
 from annotations.core.spans import fitting_label
-from annotations.gold.services.making import decided
+from annotations.gold.services.making import provenance_of
 from annotations.models.project import SecondReview
 from annotations.review import events
 from annotations.review.rules.precision import conflicting
@@ -174,7 +174,7 @@ class LockedNotes(LockedRows):
         if backing:
             # In a merged list: the runs that suggested the span, with their confidence, and the number of runs merged.
             known |= {"runs": backing["runs"], "of": backing["of"]}
-        return known | decided(self._user, self._project, self._now)
+        return known | provenance_of(self._user, self._project, self._now)
 
     def do(
         self, effect: Effect, note: int, review: models.Review, named: Mapping[int, suggestions.Suggestion], *,

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from annotations.annotate.selectors.worklist import IDLE
 from annotations.core.changes import backwards, to_revert
 from annotations.core.services import NOTE_READ, ServiceError
-from annotations.core.stored_figures import FigureKind, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, cache_value, cached_value, key_of
 from annotations.models import AnnotationSet, Author, Decision, Event, Project, Span, User
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review import events as review_events
@@ -210,7 +210,7 @@ def effort_between(project: Project, after: int, upto: int | None) -> Effort:
     The result for a past stretch of events no longer changes, so it is stored.
     """
     key = key_of(REVISION, after, upto)
-    found = kept(project, EFFORT, key) if upto is not None else None
+    found = cached_value(project, EFFORT, key) if upto is not None else None
     if found is not None:
         return Effort(**found)
     stretch = Event.objects.filter(project_id=project.pk, pk__gt=after)
@@ -227,5 +227,5 @@ def effort_between(project: Project, after: int, upto: int | None) -> Effort:
     columns = ("actor_id", "document_id", "verb", "data", "at")
     effort = effort_of(rows.values_list(*columns).iterator(chunk_size=CHUNK))
     if upto is not None:
-        keep(project, EFFORT, key, asdict(effort))
+        cache_value(project, EFFORT, key, asdict(effort))
     return effort

@@ -43,7 +43,7 @@ from annotations.review.selectors.suggested_strings import (
     strings,
 )
 from annotations.review.services.bulk import AT_ONCE, decide_string, plan_bulk, plan_string, start_bulk, start_undo
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 # Examples in a preview; acts in the list of recent ones; occurrences of a string per page.
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
@@ -168,7 +168,8 @@ class StringAnswer:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Self:
-        string, runs = whole(str(data.get("string"))), [whole(each) for each in str(data.get("runs", "")).split(",")]
+        string = whole_number(str(data.get("string")))
+        runs = [whole_number(each) for each in str(data.get("runs", "")).split(",")]
         answer, act = data.get("answer"), requests.uuid_of(data.get("of"))
         if string is None or answer not in (*BulkAct.Act.values, UNDO) or (answer == UNDO and act is None):
             raise malformed(_("This answer is not possible. Nothing was changed. Reload the page."))

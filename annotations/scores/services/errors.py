@@ -19,7 +19,7 @@ from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import LabeledBounds
 from annotations.scores.selectors import learned_notes, masking_threshold
 from annotations.scores.services.scoring import Error, Score, ScoredTable, ScoreRequest, notes_of, score_errors
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 
 UNTAGGED = "none"
 # Errors whose notes are read together for a download.
@@ -202,7 +202,7 @@ def _columns(name: str, span: LabeledBounds | None) -> dict[str, Any]:
 
 
 def _error_of(wanted: ScoreRequest, found: Score, error: str) -> ErrorId:
-    note = whole(error.partition(":")[0])
+    note = whole_number(error.partition(":")[0])
     ids = (ErrorId.of(row) for row in score_errors(wanted, found) if row[0] == note)
     wrong = next((one for one in ids if str(one) == error), None)
     if wrong is None:

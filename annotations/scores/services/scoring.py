@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from typing_extensions import TypedDict
 
 from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
-from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, cache_value, cached_value, forget, key_of
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split
 from annotations.gold.selectors import frozen_version
@@ -193,7 +193,7 @@ def kept_score(wanted: ScoreRequest, notes: selectors.ComparedNotes | None = Non
     """Return the stored score if its input has not changed since. `notes`: those of the score, if they were found."""
     project = wanted.reference.project
     key = _key(wanted, notes or notes_of(wanted), selectors.label_words(project))
-    table = kept(project, TABLE, key)
+    table = cached_value(project, TABLE, key)
     return Score(table, key) if table is not None else None
 
 
@@ -206,13 +206,13 @@ def score(wanted: ScoreRequest, *, progress: Progress = silent) -> Score:
     begun = erasures_of(project.pk)
     notes, words = notes_of(wanted), selectors.label_words(project)
     key = _key(wanted, notes, words)
-    table = kept(project, TABLE, key)
+    table = cached_value(project, TABLE, key)
     if table is None:
         table, errors = _computed(wanted, notes, words, progress)
         with transaction.atomic():
             unerased(project.pk, begun)
-            keep(project, TABLE, key, table)
-            keep(project, ERRORS, key, errors)
+            cache_value(project, TABLE, key, table)
+            cache_value(project, ERRORS, key, errors)
     return Score(table, key)
 
 
@@ -222,12 +222,12 @@ def score_errors(wanted: ScoreRequest, found: Score | None = None) -> list[Error
     `found` is the score, where the caller has it already.
     """
     found = found or score(wanted)
-    errors = kept(wanted.reference.project, ERRORS, found.key)
+    errors = cached_value(wanted.reference.project, ERRORS, found.key)
     if errors is None:  # The errors were deleted to save space, but the table was not.
         forget(wanted.reference.project, TABLE, found.key)
         if wanted.tokenizer:
             raise ServiceError(_("The errors were deleted to save space. Score again to see them."), code="again")
-        errors = kept(wanted.reference.project, ERRORS, score(wanted).key)
+        errors = cached_value(wanted.reference.project, ERRORS, score(wanted).key)
     return list(errors or [])
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.hooks import notes_learned_from
 from annotations.core.services import ErasedMeanwhile, Progress, ServiceError, erasures_of, silent, unerased
-from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, cache_value, cached_value, forget, key_of
 from annotations.jobs.runner import Claim
 from annotations.models import Author, Project
 from annotations.scores.rules.operating import AuthorTables, MissedSpans, SideBySide
@@ -133,7 +133,7 @@ def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) ->
 
 def kept_table(wanted: ComparisonRequest, notes: CommonNotes) -> SideBySideTable | None:
     """Return the stored figures if their input has not changed since."""
-    return kept(wanted.reference.project, TABLE, notes.key)
+    return cached_value(wanted.reference.project, TABLE, notes.key)
 
 
 def side_by_side(
@@ -153,8 +153,8 @@ def side_by_side(
         table, spans = _computed(wanted, notes, progress)
         with transaction.atomic():
             unerased(project.pk, begun)
-            keep(project, TABLE, notes.key, table)
-            keep(project, SPANS, notes.key, spans)
+            cache_value(project, TABLE, notes.key, table)
+            cache_value(project, SPANS, notes.key, spans)
     return table
 
 
@@ -165,11 +165,11 @@ def telling_spans(wanted: ComparisonRequest) -> dict[str, list[TellingSpan]]:
     """
     project, notes = wanted.reference.project, common_notes(wanted)
     side_by_side(wanted, notes=notes)
-    spans = kept(project, SPANS, notes.key)
+    spans = cached_value(project, SPANS, notes.key)
     if spans is None:  # The spans were deleted to save space, but the table was not.
         forget(project, TABLE, notes.key)
         side_by_side(wanted, notes=notes)
-        spans = kept(project, SPANS, notes.key)
+        spans = cached_value(project, SPANS, notes.key)
     return dict(spans or {})
 
 

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 from annotations.text.wording import gettext as _
 from models_runtime.backends.listed import ListedServer, Variables, http_address, plain_address
 from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS, presets_of, printed
@@ -219,7 +219,7 @@ def _number(what: str, value: object, default: int, least: int, most: int) -> in
     if value in (None, ""):
         return default
     text = str(value)
-    found = whole(text, most)
+    found = whole_number(text, most)
     if found is None or found < least:
         raise ValueError(
             _(

@@ -15,7 +15,7 @@ from models_runtime.backends.llm.asking import Answer, Completion, Meter, Questi
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, fenced, system_prompt
 from models_runtime.backends.refining.state import ALL, Component, RefinementState, Skill, no_checks
 from models_runtime.backends.refining.todo import Action as Decided
-from models_runtime.backends.refining.todo import Todo, faults, settled
+from models_runtime.backends.refining.todo import Todo, decide_rest, faults
 from models_runtime.backends.refining.tools import Tool, call, row, tools
 from models_runtime.backends.refining.validators import validate
 
@@ -200,7 +200,7 @@ class LlmAgent:
             else:
                 work.tries += not work.state.todo.open()
                 yield from self._round(work)
-        final = settled(originals(work.state.todo))
+        final = decide_rest(originals(work.state.todo))
         persist(final)
         return RefinedNote(final, work.steps, work.tokens, work.ended)
 

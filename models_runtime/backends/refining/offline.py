@@ -20,7 +20,7 @@ from annotations.text.spans import Span
 from models_runtime.backends.notes import Note
 from models_runtime.backends.refining import candidates
 from models_runtime.backends.refining.logistic import DecisionExample, Logistic, Vocabulary, fit
-from models_runtime.backends.refining.todo import DecisionRefused, Todo, settled
+from models_runtime.backends.refining.todo import DecisionRefused, Todo, decide_rest
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate
 from models_runtime.backends.rule_tags import rules_for
 from models_runtime.backends.rules.gazetteers import RuleKind, label_table, places
@@ -160,7 +160,7 @@ class OfflineAgent:
         if model is not None:
             for item in todo.items:
                 todo = _with_ends(todo, item.number, own.note, model.ends)
-        return settled(todo)
+        return decide_rest(todo)
 
     def _told(self, todo: Todo, own: candidates.AnalyzedNote, number: int) -> set[str]:
         """The labels that the rules have for the annotation's text, if they don't find just this; empty without one.

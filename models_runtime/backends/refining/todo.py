@@ -198,7 +198,7 @@ def faults(todo: Todo) -> list[str]:
     return found
 
 
-def settled(todo: Todo) -> Todo:
+def decide_rest(todo: Todo) -> Todo:
     """Decide what no refiner decided: an open annotation stays, and of equal results the first one stays.
 
     The results of a settled list have no problem.

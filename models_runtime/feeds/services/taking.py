@@ -28,7 +28,7 @@ from annotations.models import Document, Import, ImportState, Record, ReleaseSta
 from annotations.ops.services.erasing import delete_note
 from annotations.records.selectors import active_schemas
 from annotations.records.services.taking import take_records
-from annotations.text.names import shown
+from annotations.text.names import printable
 from models_runtime.feeds.rules import folders
 from models_runtime.feeds.rules.folders import Entry
 from models_runtime.feeds.rules.naming import PATIENTS, QUARANTINE, FileKind, kind_of, quarantined_name
@@ -89,7 +89,7 @@ class Intake:
 
     def _row(self, entry: Entry, key: str) -> FeedFile:
         """The row of this content, made where there is none. A file that comes again from quarantine is tried again."""
-        name = shown(os.fsencode(entry.path).decode("utf-8", "backslashreplace"))[-500:]
+        name = printable(os.fsencode(entry.path).decode("utf-8", "backslashreplace"))[-500:]
         about: dict[str, Any] = {
             "name": name, "kind": kind_of(name), "size": entry.found.st_size,
             "patient": self._patients.get(str(PurePosixPath(name).with_suffix("")), "")

@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from ninja import Field
 
 from annotations.core.access import Access, Can
-from annotations.core.api.answers import matched, outdated
+from annotations.core.api.answers import check_if_match, outdated
 from annotations.core.api.routes import Answer, ApiRequest, Body, ProjectRouter, Username, invalid, named
 from annotations.core.services import ServiceError
 from annotations.models import Project
@@ -81,7 +81,7 @@ def list_skill_versions(access: Access, skill: str) -> list[SkillVersion]:
 def write_skill(request: ApiRequest, response: HttpResponse, access: Access, skill: str, body: SkillText) -> SkillOut:
     """Save guidance as a new version. Without a change, the version stays. If-Match is the ETag of what was read."""
     now = present(access.project, _known(access.project, skill))
-    exact = matched(request, _tag(now.version))
+    exact = check_if_match(request, _tag(now.version))
     try:
         with named(FIELDS):
             set_skill(

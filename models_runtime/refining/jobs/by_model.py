@@ -28,7 +28,7 @@ from models_runtime.backends.llm.prompts import digest
 from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.correcting import ANSWERS, Correction, Shot, applied, question_about, shown_about
 from models_runtime.backends.refining.state import ALL
-from models_runtime.backends.refining.todo import Todo, settled
+from models_runtime.backends.refining.todo import Todo, decide_rest
 from models_runtime.core.llm import KeptTexts, capacity_of
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.keeping import begin, count_of_source, finish, keep, source_spans, waiting
@@ -279,7 +279,7 @@ class SingleRefiner(ModelRefiner):
         todo = self._todos.get(note)
         if todo is None or todo.open():
             return
-        self.finish(note, settled(todo))
+        self.finish(note, decide_rest(todo))
         del self._todos[note]
 
 

@@ -10,7 +10,7 @@ from django.db.models import Count, Max
 from annotations.core.authors import origin_of
 from annotations.core.bulk import in_batches
 from annotations.core.services import ErasedMeanwhile, erasures_of, unerased
-from annotations.core.stored_figures import FigureKind, keep, kept_of, key_of
+from annotations.core.stored_figures import FigureKind, cache_value, cached_values, key_of
 from annotations.models import GoldVersionNote, JobState, Project
 from annotations.scores.rules import judging as rules
 from annotations.scores.rules.intervals import FEW_NOTES, few_notes
@@ -178,7 +178,7 @@ def discards_of(project: Project, judgings: Sequence[Judging]) -> dict[int, Disc
     """
     begun = erasures_of(project.pk)
     keys = _keys(judgings)
-    stored = kept_of(project, DISCARDS, keys.values())
+    stored = cached_values(project, DISCARDS, keys.values())
     found: dict[int, Discards] = {}
     for judging in judgings:
         key = keys.get(judging.pk)
@@ -230,6 +230,6 @@ def _store(project: Project, begun: int, key: str, value: Discards) -> None:
     try:
         with transaction.atomic():
             unerased(project.pk, begun)
-            keep(project, DISCARDS, key, value)
+            cache_value(project, DISCARDS, key, value)
     except ErasedMeanwhile:
         return

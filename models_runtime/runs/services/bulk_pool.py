@@ -42,7 +42,7 @@ _HALF: Final = re.compile(r"_part-\d+-(?:part-\d{7}\.parquet|_about\.json)")
 
 
 @contextmanager
-def opened(target: Path, about: Mapping[str, Any]) -> Iterator[None]:
+def open_folder(target: Path, about: Mapping[str, Any]) -> Iterator[None]:
     """Make the folder, or go on with one that was made of the same (`about`), alone.
 
     Raises ServiceError `target` for a folder that can't be written to, that has other content, or in which another

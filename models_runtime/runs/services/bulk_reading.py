@@ -80,7 +80,7 @@ def read_parquet(
             "columns": [id_column, text_column],
             "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files],
         }
-        with bulk_pool.opened(target, about):
+        with bulk_pool.open_folder(target, about):
             FILES_READ.record(actor=actor, project_id=project.pk, data={"backend": choice.backend, "notes": total})
             parts = _missing(files, reader, target, outcome)
             for counts in bulk_pool.read_parts(reader, parts, processes or (1 if backend.on_gpu else cores())):

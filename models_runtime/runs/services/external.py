@@ -17,7 +17,7 @@ from annotations.models import Author, Project, User
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.release.rules.redaction.policy import IdentifierType, kinds_of, label_of
 from annotations.release.selectors.known import kinds_of_labels
-from annotations.text.names import keepable, unkeepable, whole
+from annotations.text.names import keepable, unkeepable, whole_number
 from models_runtime.backends.base import BackendError
 from models_runtime.core import external
 from models_runtime.core.combining import models_behind
@@ -240,7 +240,7 @@ def _of_member(author: Author, member: Mapping[str, Any]) -> UsedModel:
     backend = str(member["backend"])
     model = None
     if backend.startswith(OF_MODEL):
-        pk = whole(backend.removeprefix(OF_MODEL)) or 0
+        pk = whole_number(backend.removeprefix(OF_MODEL)) or 0
         model = TrainedModel.objects.filter(project=author.project_id, pk=pk).first()
     return _used(author.name, model.backend if model else backend, str(member.get("revision", "")), model)
 

@@ -74,7 +74,7 @@ def deidentify_folder(
         "schemas": content_hash(list(reader.schemas)),
         "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files],
     }
-    with bulk_pool.opened(target, about):
+    with bulk_pool.open_folder(target, about):
         for _counts in bulk_pool.read_parts(reader, _parts(files, target), cores()):
             pass
         counted = _counted(target)

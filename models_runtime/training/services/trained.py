@@ -22,7 +22,7 @@ from annotations.models import Project, StoredFile, User
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline
-from models_runtime.core.model_files import free_name, good_model_name, missing_labels, store_model, taken
+from models_runtime.core.model_files import free_name, good_model_name, missing_labels, name_in_use, store_model
 from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams
@@ -115,7 +115,7 @@ def _store(
     project: Project, backend: str, name: str, card: Outline, content: IO[bytes], carried: list[CarriedCalibration],
     actor: User | None,
 ) -> UploadedModel:  # fmt: skip
-    with locked(project, taken(name)):
+    with locked(project, name_in_use(name)):
         name = name or free_name(project, backend)
         stored = store_model(project, name, backend, content, actor)
         existing = TrainedModel.objects.filter(
@@ -205,7 +205,7 @@ def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> Train
     name = good_model_name(name)
     if name == model.name:
         return model
-    with locked(model.project, taken(name)):
+    with locked(model.project, name_in_use(name)):
         row = TrainedModel.objects.select_for_update().get(pk=model.pk)
         row.name = name
         row.save(update_fields=["name"])

@@ -11,11 +11,11 @@ from annotations.core.services import ServiceError, check_choice
 from annotations.gold.selectors import frozen_version
 from annotations.jobs.services.queue import locked, start_for, started_with
 from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User
-from annotations.text.names import whole
+from annotations.text.names import whole_number
 from models_runtime.backends.augmenting import replaceable
 from models_runtime.core import external
 from models_runtime.core.gold_sources import gold_sources, languages_of, lending_project, unseen_by
-from models_runtime.core.model_files import free_name, good_model_name, missing_labels, taken, with_weights
+from models_runtime.core.model_files import free_name, good_model_name, missing_labels, name_in_use, with_weights
 from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.core.silver import wanted_silver
 from models_runtime.core.stages import check_hold_out
@@ -87,7 +87,7 @@ def start_training(
     if settings.silver:
         params["silver"] = wanted_silver(project, backend, settings.silver, [version, *also], params)
     name = good_model_name(name) if name.strip() else ""
-    with locked(project, taken(name)):
+    with locked(project, name_in_use(name)):
         if existing := started_with(TrainedModel, project, "train", key):
             return existing
         row = TrainedModel.objects.create(
@@ -226,7 +226,7 @@ def chosen_versions(project: Project, words: Sequence[str], actor: User | None) 
     found: list[GoldVersion] = []
     for word in dict.fromkeys(words):
         slug, _colon, number = word.rpartition(":")
-        wanted = whole(number)
+        wanted = whole_number(number)
         if not slug or wanted is None:
             message = _("Name a gold version of another project as PROJECT:NUMBER, such as ward-2:1, not “%(word)s”.")
             raise ServiceError(message % {"word": word[:60]}, code="also")

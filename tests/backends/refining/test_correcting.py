@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotations.text.spans import Span, overlaps
 from models_runtime.backends.refining.correcting import anchored, applied, correction_in, question_about
-from models_runtime.backends.refining.todo import Todo, problems, settled
+from models_runtime.backends.refining.todo import Todo, decide_rest, problems
 
 TEXT = "Mario Rossi, 54 anni, prende 30 mg. Visto a Torino. Mario  Rossi torna."
 SPANS = [Span(0, 5, "PATIENT"), Span(13, 15, "AGE"), Span(29, 31, "AGE"), Span(44, 50, "PATIENT"), Span(52, 57, "AGE")]
@@ -85,7 +85,7 @@ def test_every_output_overlaps_exactly_one_input(answers):
     todo = TODO
     for number, one in enumerate(answers, 1):
         todo = applied(todo, number, one).todo
-    todo = settled(todo)
+    todo = decide_rest(todo)
     results = todo.results()
     assert not todo.open() and not problems(todo) and len(results) <= len(SPANS)
     for span in results:

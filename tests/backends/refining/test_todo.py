@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.text.spans import Span
-from models_runtime.backends.refining.todo import LONGEST_REASON, Action, DecisionRefused, Todo, problems, settled
+from models_runtime.backends.refining.todo import LONGEST_REASON, Action, DecisionRefused, Todo, decide_rest, problems
 
 TEXT = "Dr. Anna Rossi, Parkinson, visto a Torino"
 ROSSI, PARKINSON, TORINO = Span(4, 14, "PATIENT", 0.9, "rules"), Span(16, 25, "PATIENT"), Span(35, 41, "CITY")
@@ -58,7 +58,7 @@ def test_the_last_check_and_what_settles_it(todo):
     assert len(problems(doubled)) == 3
     both = doubled.keep(1, "")
     assert len(problems(both)) == 2
-    done = settled(both)
+    done = decide_rest(both)
     assert problems(done) == [] and done.results() == [Span(4, 14, "DOCTOR")]
     assert [str(number) in problem for number, problem in enumerate(problems(todo), 1)] == [True] * 3
-    assert settled(todo).results() == todo.results()
+    assert decide_rest(todo).results() == todo.results()

@@ -13,7 +13,7 @@ from models_runtime.backends import load
 from models_runtime.backends.arrow import NO_TEXT
 from models_runtime.runs.services import bulk_pool
 from models_runtime.runs.services import bulk_reading as reading
-from models_runtime.runs.services.bulk_pool import ABOUT, LOCK, opened
+from models_runtime.runs.services.bulk_pool import ABOUT, LOCK, open_folder
 from tests import factories as make
 from tests.runs.bulk.killing import KILLS, parts
 from tests.runs.conftest import command
@@ -157,7 +157,7 @@ def test_what_is_refused(project, notes, tmp_path):
 
 
 def test_two_commands_don_t_write_to_one_folder(project, notes, tmp_path):
-    with opened(tmp_path / "out", {}), pytest.raises(CommandError, match="Another command is writing"):
+    with open_folder(tmp_path / "out", {}), pytest.raises(CommandError, match="Another command is writing"):
         command("read_parquet", "ward", "rules", notes, tmp_path / "out")
 
 

@@ -14,11 +14,11 @@ from typing import Any
 from django.db import connection, models
 from django.utils.translation import gettext as _
 
-from annotations.core.spans import stored
+from annotations.core.spans import json_of
 from annotations.models import Label, User
 from annotations.ops.services.archives.numbers import Bad, FromArchive, Gone, Numbers
 from annotations.text.attributes import AttributeDefError, as_data, attributes_of, definitions_of
-from annotations.text.names import shown
+from annotations.text.names import printable
 
 Shape = Callable[[Any, Numbers], Any]
 """Moves a value to or from the archive that the numbers are of."""
@@ -180,7 +180,7 @@ def _typed(value: Any, kind: type, message: str) -> Any:
 
 def _attributes(value: Any) -> Any:
     try:
-        return stored(attributes_of(value))
+        return json_of(attributes_of(value))
     except AttributeDefError as error:
         raise _invalid(error) from None
 
@@ -193,7 +193,7 @@ def _definitions(value: Any) -> Any:
 
 
 def _invalid(error: AttributeDefError) -> Bad:
-    return Bad(_("is not valid: %(error)s") % {"error": shown(str(error)).removesuffix(".")})
+    return Bad(_("is not valid: %(error)s") % {"error": printable(str(error)).removesuffix(".")})
 
 
 # The attributes of a span: a choice or true by name; and those that the spans of a label may have.

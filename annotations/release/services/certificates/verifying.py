@@ -30,7 +30,7 @@ from annotations.release.rules.certificates.verifying import (
     verify,
 )
 from annotations.release.selectors.certificates import public_keys
-from annotations.text.names import shown
+from annotations.text.names import printable
 
 Files = tuple[Collection[str], Load]
 HEX = frozenset("0123456789abcdef")
@@ -158,7 +158,7 @@ def files_at(path: Path) -> Files:
     if path.is_dir():
         return folder_files(path)
     if not path.is_file():
-        raise ServiceError(_("There is no folder or zip “%(path)s”.") % {"path": shown(str(path))}, code="path")
+        raise ServiceError(_("There is no folder or zip “%(path)s”.") % {"path": printable(str(path))}, code="path")
     return zip_files(path.open("rb"))
 
 

@@ -15,7 +15,7 @@ from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.selectors import copied_in_text
 from annotations.scores.services.errors import about_score
 from annotations.scores.services.scoring import score, score_request
-from annotations.text.names import MAX_OFFSET, whole
+from annotations.text.names import MAX_OFFSET, whole_number
 
 # What only --json prints.
 TABLES: Final = ("confusion", "overlap", "classes", "all_or_nothing_pooled")
@@ -77,7 +77,7 @@ class Command(ProjectCommand):
 def _number(gold: str) -> int:
     if gold == "current":
         return 0
-    found = whole(gold, MAX_OFFSET)
+    found = whole_number(gold, MAX_OFFSET)
     if not found:
         message = f"“{gold}” is not a gold version. Give the number of a version, or “current”."
         raise ServiceError(message, code="version")
