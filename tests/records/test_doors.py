@@ -153,6 +153,21 @@ def test_a_file_waits_is_reviewed_released_and_exported(project, mia):
     assert result["refused"] == 1 and "line 3" not in str(result), "the row may have been the patient's"
 
 
+def test_a_file_that_is_sent_twice_is_read_once(project, mia):
+    active(project, LISTING_1)
+
+    def sent(record=LISTING_2):
+        source = upload(json.dumps(record | {"note": ""}))
+        form = {"file": source, "data_type": "clinicalRecord", "policy": "mask:1"}
+        return signed_in(mia).post(page("records"), form)["Location"]
+
+    first = sent()
+    assert sent() == first and StoredFile.objects.count() == 1
+    assert sent(LISTING_2 | {"MRN": "1"}) != first
+    worked(Job.objects.order_by("pk")[0])
+    assert sent() != first, "as after a review"
+
+
 def test_a_patient_who_is_erased_before_the_new_file_is_stored_is_in_no_file(project, mia, monkeypatch):
     active(project, LISTING_1)
     make_note(project, patient_id="123456789")

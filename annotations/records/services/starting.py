@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.services import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.jobs.services.queue import enqueue, once
-from annotations.models import Job, Project, Release, ReleasePolicy, ReleaseState, StoredFileKind, User
+from annotations.jobs.services.queue import LIVE, enqueue, once
+from annotations.models import Job, Project, Release, ReleasePolicy, ReleaseState, StoredFile, StoredFileKind, User
 from annotations.records.rules.plans import FORMATS
 from annotations.records.selectors import active_schemas
 
@@ -19,7 +19,7 @@ EXPORT: Final = "records_export"
 def start_deidentifying(
     *, project: Project, name: str, content: IO[bytes], data_type: str, policy: ReleasePolicy, actor: User | None
 ) -> Job:
-    """Store a file of records and start the job that de-identifies it.
+    """Store a file of records and start the job that de-identifies it; or return the one at work on the same file.
 
     Raises ServiceError: `file` for an unknown ending, `schema` without an active schema, `type` for an unknown one.
     """
@@ -34,8 +34,15 @@ def start_deidentifying(
         message = _("No schema of this type is active. Active: %(types)s.")
         raise ServiceError(message % {"types": ", ".join(active)}, code="type")
     with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         stored = store_file(project=project, kind=StoredFileKind.UPLOAD, name=name, content=content, actor=actor)
         params = {"file_id": stored.pk, "ending": ending, "data_type": data_type, "policy_id": policy.pk}
+        live = Job.objects.filter(project=project, kind=JOB, created_by=actor, state__in=LIVE)
+        same = StoredFile.objects.filter(sha256=stored.sha256).in_bulk([job.params["file_id"] for job in live])
+        for job in live:
+            if job.params["file_id"] in same and job.params | {"file_id": stored.pk} == params:
+                stored.delete()  # A double click sends the file twice.
+                return job
         return enqueue(kind=JOB, project=project, params=params, key=f"{JOB}-{stored.pk}", actor=actor)
 
 
