@@ -52,6 +52,13 @@ LABELS: list[tuple[str, list[tuple[str, str]]]] = [
 ]
 
 
+def change(row: Row, /, **fields: object) -> None:
+    """Change fields of a row, and save it."""
+    for name, value in fields.items():
+        setattr(row, name, value)
+    row.save()
+
+
 def reread(row: Row) -> Row:
     """Read the row's fields again. Return the row."""
     row.refresh_from_db()

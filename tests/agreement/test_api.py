@@ -94,8 +94,7 @@ def test_filters_that_do_not_fit(read):
 
 
 def test_annotators_without_names(read):
-    read.project.anonymous_adjudication = True
-    read.project.save()
+    make.change(read.project, anonymous_adjudication=True)
     assert fields_of(read.rita.get(f"{WARD}/disagreements?pair=ann,ben")) == ["pair"]
     for path in ("disagreements", "disagreements/sentences", "agreement"):
         text = read.rita.get(f"{WARD}/{path}").content.decode()

@@ -126,8 +126,7 @@ def test_an_amendment_raises_the_guidelines_and_begins_a_round(world):
 
 def test_in_an_anonymous_project_numbers_name_nobody(world):
     """Other notes have other orders of annotators, and a digit accepts the version of its annotator."""
-    world.project.anonymous_adjudication = True
-    world.project.save()
+    make.change(world.project, anonymous_adjudication=True)
     assert [each["name"] for each in state(world)["annotators"]] == ["Annotator 1", "Annotator 2", "Annotator 3"]
     orders = set()
     for number in range(12):

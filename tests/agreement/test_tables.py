@@ -121,8 +121,7 @@ def test_the_rows(raw, sign_in):
 
 
 def test_hidden_names_are_numbered_anew_in_each_note(raw, sign_in):
-    raw.project.anonymous_adjudication = True
-    raw.project.save()
+    make.change(raw.project, anonymous_adjudication=True)
     head, *rows = rows_of(sign_in(raw.rev).get(f"{CSV}?unit=entity"))
     assert head[3:] == ["Annotator 1", "Annotator 2", "Annotator 3"]
     assert all("carla" not in cell for row in rows for cell in row)

@@ -150,8 +150,7 @@ def test_sets_that_count_nowhere_are_counted(read, sign_in):
     """Markup in names is text."""
     nasty = make.make_member(read.project, user="<b>zoe</b>")
     make.make_set(read.note, nasty, [(0, 11, "PATIENT")], submitted=True)
-    read.note.name = "<img src=x>"
-    read.note.save()
+    make.change(read.note, name="<img src=x>")
     other = make.make_note(read.project)
     make.make_set(other, read.ann, [(0, 11, "PATIENT")], submitted=True, seeded=True)
     make.make_set(other, read.ben, [(0, 11, "PATIENT")], submitted=True, blind=False)

@@ -78,8 +78,7 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
     for act in ("reopen", "submit"):
         ann.post(reverse(act, args=[world.project.slug, world.note.pk]))
     assert not models.AnnotationSet.objects.get(pk=own.pk).blind
-    world.project.show_outcome = False
-    world.project.save()
+    make.change(world.project, show_outcome=False)
     assert texts(world, world.ann) == []
 
 

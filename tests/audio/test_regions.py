@@ -14,7 +14,7 @@ from models_runtime.backends.llm.servers import read_servers
 from models_runtime.speech.services.starting import start_judging
 from tests.audio.conftest import store
 from tests.backends.llm.scripted import note_of
-from tests.factories import make_author, make_member, make_note, make_project, make_set, reread
+from tests.factories import change, make_author, make_member, make_note, make_project, make_set, reread
 from tests.refining.judging.world import ward
 from tests.worlds.checks import refused
 from tests.worlds.queue import worked
@@ -96,8 +96,7 @@ def test_a_language_model_sorts_gaps_and_only_its_harmless_ones_stay_audible(hea
 
     heard.regions.exclude(pk__in=[smith.pk, boston.pk]).delete()
     extra = AudioRegion.objects.create(recording=heard, start=2.9, end=3.0, cause="gap")
-    heard.document.language = "it"
-    heard.document.save()
+    change(heard.document, language="it")
     with ward(settings, script):
         job = start_judging(recording=heard, given={"server": "ward", "model": "one"}, may_leave=False, actor=None)
         work(job.pk)

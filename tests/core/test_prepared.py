@@ -72,8 +72,7 @@ def test_objects_equal_those_of_the_orm(django_assert_num_queries):
         assert (found.pk, found.slug, found.annotators_per_note) == (made.pk, "short", 3)
     with django_assert_num_queries(1):
         assert found.guidelines == "Long."
-    found.name = "Renamed"
-    found.save()
+    make.change(found, name="Renamed")
     assert (make.reread(made).name, made.guidelines) == ("Renamed", "Long.")
 
 

@@ -16,7 +16,7 @@ from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.text.spans import crowd_in
 from tests.exchange.brat_files import brat, codes, stage
-from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+from tests.factories import change, label_of, make_author, make_member, make_note, make_project, make_set
 from tests.worlds.adjudicated import DOCTOR, NAME, act, make_world, own
 from tests.worlds.reviewing import check_strings, gold_of, review
 from tests.zips import zipped
@@ -123,8 +123,7 @@ def test_a_set_that_is_too_large_does_not_become_gold(at_most):
 
 
 def test_continuing_a_handed_over_review_respects_the_limit(at_most, ward):
-    ward.project.second_review = SecondReview.BLIND
-    ward.project.save()
+    change(ward.project, second_review=SecondReview.BLIND)
     ward.note.project = ward.project
     for suggestion in (ward.name, ward.place):
         ward.do(Act.ACCEPT, suggestion)

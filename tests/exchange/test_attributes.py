@@ -111,8 +111,7 @@ def marked(world):
         author = make.make_author(world.project, kind=kind, name=name)
         made = make.make_set(world.note, author, [(0, 11, "PATIENT")], submitted=True)
         if spec:
-            made.imported_by = Import.objects.create(format="brat", written_as=spec, **done)
-            made.save()
+            make.change(made, imported_by=Import.objects.create(format="brat", written_as=spec, **done))
     make.make_set(
         world.note, make.make_author(world.project, kind="gold", name="gold"), [(0, 11, "PATIENT")], submitted=True
     )
@@ -146,6 +145,5 @@ def test_the_agreement_page_marks_imported_annotators_unless_their_names_are_hid
     client = sign_in(marked.rev)
     html = client.get(reverse("agreement", args=["covid"])).content.decode()
     assert html.count("data-imported") == 1 and re.search(r'<th scope="row">jeff\s*<span[^>]* data-imported', html)
-    marked.project.anonymous_adjudication = True
-    marked.project.save()
+    make.change(marked.project, anonymous_adjudication=True)
     assert "data-imported" not in client.get(reverse("agreement", args=["covid"])).content.decode()

@@ -8,7 +8,7 @@ from annotations.core.services import Canceled, ServiceError, silent
 from annotations.exchange.services import import_plan, importing, reading, staged
 from annotations.projects.services.labels import merge_labels
 from tests.exchange.brat_files import ANN, TEXT, Killed, brat, codes, many, run_until, spans_of, stage
-from tests.factories import make_member, make_project, make_set, reread
+from tests.factories import change, make_member, make_project, make_set, reread
 from tests.zips import zipped
 
 pytestmark = pytest.mark.django_db
@@ -114,8 +114,7 @@ def test_the_same_name_with_other_text_and_the_same_text_with_another_name(take)
 
 def test_a_merged_label_is_imported_as_its_target(project, take):
     labels = {label.code: label for label in project.label_set.labels.all()}
-    labels["DOCTOR"].merged_into = labels["PATIENT"]
-    labels["DOCTOR"].save()
+    change(labels["DOCTOR"], merged_into=labels["PATIENT"])
     take(brat(ann="T1\tDOCTOR 0 11\tMario Rossi\n"))
     assert spans_of() == [(0, 11, "PATIENT")]
 

@@ -274,8 +274,7 @@ def test_a_mapping_that_changed_since_the_preview_is_shown_again(gold, rev):
 
 
 def test_the_preview_is_closed_as_the_export_is(gold, rev, sign_in):
-    gold.project.anonymous_adjudication = True
-    gold.project.save()
+    make.change(gold.project, anonymous_adjudication=True)
     make.make_set(gold.note, gold.ann, SPANS, submitted=True)
     assert rev.post(PREVIEW, body(gold, set="annotator:ann")).status_code == 403
     assert sign_in(gold.mia).post(PREVIEW, body(gold, set="annotator:ann")).status_code == 200

@@ -11,7 +11,7 @@ from annotations.models import Event, Job, Membership, Release
 from annotations.ops.services.deleting import delete_project
 from models_runtime.feeds.services.feeds import look_at_feeds, pause_feed, start_work
 from models_runtime.models import Feed, FeedFile, FeedNote
-from tests.factories import make_member, reread
+from tests.factories import change, make_member, reread
 from tests.feeds.feed_world import LETTERS, FeedWorld, states
 from tests.worlds.programs import Program
 
@@ -120,8 +120,7 @@ def test_a_project_with_a_feed_is_deleted(feed_world: FeedWorld):
     feed_world.add("--read-percent", "0")
     feed_world.put_letters()
     feed_world.run()
-    feed_world.project.archived_at = timezone.now()
-    feed_world.project.save()
+    change(feed_world.project, archived_at=timezone.now())
     with pytest.raises(CommandError):
         feed_world.run()
     look_at_feeds()

@@ -162,8 +162,7 @@ def test_reviews(world, differs):
 
 
 def test_an_erased_note_is_no_difference(world, differs):
-    world.five[0].patient_id = "p"
-    world.five[0].save()
+    make.change(world.five[0], patient_id="p")
     differs("")
     erase_patient(project=world.project, patient_id="p", actor=None)
     world.version.refresh_from_db()

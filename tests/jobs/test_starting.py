@@ -105,8 +105,7 @@ def test_a_repeated_or_failed_start_takes_no_number(project, mia, monkeypatch):
 
 def test_a_number_is_never_given_again(project):
     job = start(project, "a")
-    job.error = "It fell over."
-    job.save()
+    make.change(job, error="It fell over.")
     job.refresh_from_db()
     project.save()  # an outdated copy
     assert (job.number, start(project, "b").number) == (1, 2)

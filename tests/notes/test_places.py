@@ -52,8 +52,7 @@ def test_an_annotator_reaches_assigned_notes_on_the_annotate_page(ward, client):
 
 def test_without_words_there_are_acts_and_pages(ward, client):
     client.force_login(make.make_member(ward, "manager"))
-    ward.distribution = ward.Distribution.LIST
-    ward.save()
+    make.change(ward, distribution=ward.Distribution.LIST)
     acts, pages = client.post(PATH, {}).context["groups"]
     assert "Export annotations" in {place.name for place in acts.places}
     assert len(pages.places) == 12 and "Start a pilot" in {place.name for place in acts.places}

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotations.core.services import FILE_DOWNLOADED
 from annotations.models import Comment, Event
-from tests.factories import make_member, make_note, make_project, make_set
+from tests.factories import change, make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.django_db]
@@ -59,8 +59,7 @@ def test_annotators_stay_blind_to_each_other(note):
 
 
 def test_hidden_annotators_are_numbers(note):
-    note.project.anonymous_adjudication = True
-    note.project.save()
+    change(note.project, anonymous_adjudication=True)
     note.ada.post(f"{note.path}/comments", {"text": "A name?"})
     [seen] = note.rita.get(f"{note.path}/comments").json()["items"]
     assert seen["author"].startswith("Annotator ")
@@ -100,8 +99,7 @@ def test_threads_with_their_answers(comments, world, sign_in):
 
 
 def test_hidden_names_stay_hidden(annotated, comments, world, sign_in):
-    world.project.anonymous_adjudication = True
-    world.project.save()
+    change(world.project, anonymous_adjudication=True)
     row = rows_of(sign_in(world.rev).get(CSV))[0]
     assert row["author"].startswith("An") and "ann" not in (row["author"], row["annotations_of"])
     assert rows_of(sign_in(world.mia).get(CSV))[0]["author"] == "ann"

@@ -192,8 +192,7 @@ def test_the_table_has_every_command_with_by():
 
 
 def test_a_project_that_wants_a_second_factor_wants_it_of_commands_too(project):
-    project.second_factor = True
-    project.save()
+    make.change(project, second_factor=True)
     assert prepared("freeze_gold covid")("rev")["code"] == "second-factor"
 
 

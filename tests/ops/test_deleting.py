@@ -199,8 +199,7 @@ def rows_of(model):
 
 def test_nobody_sees_a_project_whose_rows_are_still_being_deleted(world, sign_in, monkeypatch):
     monkeypatch.setattr(deleting, "NOTES", 1)
-    world.project.guidelines = "Names of the ward"
-    world.project.save()
+    make.change(world.project, guidelines="Names of the ward")
     archive(world)
     delete_in_steps(world)
     assert models.Document.objects.filter(project=world.project).count() == 1

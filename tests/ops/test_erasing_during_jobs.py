@@ -381,8 +381,7 @@ def test_a_merge_of_labels(world, monkeypatch):
 
 @pytest.mark.parametrize(("act", "name"), [("handed over", "_put_aside"), ("reopened", "_bring_back")])
 def test_a_note_with_blind_second_review_that_is(world, monkeypatch, act, name):
-    world.project.second_review = SecondReview.BLIND
-    world.project.save()
+    make.change(world.project, second_review=SecondReview.BLIND)
     AnnotationSet.objects.filter(author__kind="gold").delete()
     span = suggested(world)
     review = {"document": world.notes[0], "author": span.annotation_set.author, "user": world.mia}

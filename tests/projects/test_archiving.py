@@ -119,8 +119,7 @@ def test_searching_and_exporting_are_reading(archived, sign_in):
 
 def test_what_was_hidden_from_a_person_stays_hidden(world, monkeypatch):
     """Fewer rights must not make anybody count as somebody from whom nothing is hidden."""
-    world.project.anonymous_adjudication = True
-    world.project.save()
+    make.change(world.project, anonymous_adjudication=True)
     monkeypatch.setattr("annotations.core.suggestions.withheld", lambda project: "Hidden.")
     before = {user: enter(user, "covid") for user in (world.rev, world.mia, world.vic)}
     archive(world)

@@ -218,8 +218,7 @@ def test_own_labels_get_their_type_on_pages_by_the_api_and_by_files(world, sign_
 
 
 def test_the_type_of_a_shipped_label_is_that_of_its_set(world, sign_in):
-    world.project.label_set.key = "i2b2-2014"
-    world.project.label_set.save()
+    make.change(world.project.label_set, key="i2b2-2014")
     patient = label_of(world.project, "PATIENT")
     page = check_page(sign_in(world.mia).get(reverse("label_edit", args=["covid", patient.pk])))
     assert 'name="identifier"' not in page

@@ -34,8 +34,7 @@ LONG_AGO = timezone.now() - timedelta(days=30)
 @pytest.fixture
 def mia(world, sign_in):
     """A manager, whose project has guidelines."""
-    world.project.guidelines = "Mark names."
-    world.project.save()
+    make.change(world.project, guidelines="Mark names.")
     return sign_in(world.mia)
 
 

@@ -145,8 +145,7 @@ def test_existing_notes_are_assigned_by_the_rule(world, mia, cas):
 
 
 def test_each_note_goes_to_the_annotators_with_the_fewest_open_notes(world, cas):
-    world.project.distribution, world.project.annotators_per_note = "some", 2
-    world.project.save()
+    make.change(world.project, distribution="some", annotators_per_note=2)
     Assignment.objects.filter(user=world.ben).delete()
     third = make.make_note(world.project)
     released = Assignment.objects.create(project=world.project, document=third, user=cas, state="released")
@@ -163,8 +162,7 @@ def test_each_note_goes_to_the_annotators_with_the_fewest_open_notes(world, cas)
 @pytest.fixture
 def limited(world):
     """At most three notes for each annotator; ann and ben have two, and ann has done hers."""
-    world.project.notes_per_annotator = 3
-    world.project.save()
+    make.change(world.project, notes_per_annotator=3)
     Assignment.objects.filter(user=world.ann).update(state="done")
     return world.project
 
@@ -206,8 +204,7 @@ TAKE_BACK = "/projects/covid/assignments/take-back"
 @pytest.fixture
 def ward(world):
     """Notes are released after seven days. Each note goes to one annotator: both notes to ann, none to ben."""
-    world.project.distribution, world.project.annotators_per_note, world.project.idle_days = "some", 1, 7
-    world.project.save()
+    make.change(world.project, distribution="some", annotators_per_note=1, idle_days=7)
     Assignment.objects.filter(user=world.ben).delete()
     return world
 

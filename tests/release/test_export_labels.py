@@ -11,6 +11,7 @@ from annotations.exchange.services.label_mappings import ExportLabels, add_mappi
 from annotations.gold.services.making import freeze
 from annotations.models import Event, Job, Label, LabelMapping, Release, Span, StoredFile
 from annotations.release.services.exporting import start_release_export
+from tests.factories import change
 from tests.release.conftest import release_command
 from tests.worlds.queue import worked
 from tests.worlds.released import make_release
@@ -22,8 +23,7 @@ ROLE = {"role": "patient", "deceased": True}
 def noted(ward):
     """Like `ward`; the first name of each note has attributes that the project's label allows."""
     label = Label.objects.get(label_set__project=ward.project, code="PATIENT")
-    label.attributes = [{"name": "role", "values": ["patient", "relative"]}, {"name": "deceased"}]
-    label.save()
+    change(label, attributes=[{"name": "role", "values": ["patient", "relative"]}, {"name": "deceased"}])
     for note in ward.notes.values():
         first = Span.objects.filter(annotation_set__document=note, label=label).order_by("start").first()
         Span.objects.filter(pk=first.pk).update(attributes=ROLE)

@@ -94,8 +94,7 @@ def test_what_the_rules_find_in_a_note_is_looked_for_in_the_other_notes_of_the_p
     assert found == [[("Oakes", "DOCTOR", "rules")], [], []]
     # Notes that are prepared again alone are compared with the patient's others, too.
     row = release.notes.get(document__name="en-3")
-    row.state = "pending"
-    row.save()
+    make.change(row, state="pending")
     prepare_rows(release, preparer_of(release), [row.pk], nullcontext())
     assert strings_of(release, note__name="en-3") == found[0]
 

@@ -5,7 +5,7 @@ import pytest
 from annotations.models import Role, Span
 from annotations.review.services.log import Act
 from annotations.review.services.planting import draw_leaks
-from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+from tests.factories import change, label_of, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
 from tests.worlds.reviewing import Reviews, gold_of
 
@@ -40,8 +40,7 @@ class World(Reviews):
         return self
 
     def share(self, share):
-        self.project.planted_share = share
-        self.project.save()
+        change(self.project, planted_share=share)
 
     def mark(self, user, start, end, label, note=None):
         bounds = start, end, label_of(self.project, label).pk

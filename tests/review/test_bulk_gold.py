@@ -104,8 +104,7 @@ def test_rejecting_and_the_agreement_of_runs_skip_adjudicated_notes(ward, rule, 
 @pytest.mark.parametrize("kind", ["threshold", "agreed"])
 def test_in_a_merged_list_adjudicated_notes_are_skipped(ward, kind):
     merged = make.make_author(ward.project, kind="run", name="both")
-    merged.merged_from = [run.pk for run in ward.runs]
-    merged.save()
+    make.change(merged, merged_from=[run.pk for run in ward.runs])
     how = {"runs": [{"run": run.pk, "confidence": 0.9, "source": ""} for run in ward.runs], "agree": 2, "of": 2}
     for note in ward.notes:
         make.make_set(note, merged, SUGGESTED, submitted=True)

@@ -20,7 +20,7 @@ from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act, effort_between
 from annotations.review.services.planting import known_among, suggested_in
 from annotations.review.services.queue import next_in_queue
-from tests.factories import label_of, make_author, make_note, make_set
+from tests.factories import change, label_of, make_author, make_note, make_set
 from tests.review.planting import CITY, DOCTOR, NAME, SUGGESTED, TEXT, first_drawn, made, planted, world
 from tests.worlds.checks import refused
 from tests.worlds.reviewing import check_strings, review
@@ -72,8 +72,7 @@ def test_known_is_what_people_accepted_in_other_notes_or_most_runs_suggest(world
 
     assert known() == dict.fromkeys((NAME, CITY, DOCTOR), "runs")
     # A second run of the same backend does not count.
-    world.other.name = "rules-2"
-    world.other.save()
+    change(world.other, name="rules-2")
     assert known() == {}
     run("llm-1", SUGGESTED[:1])
     assert known() == {NAME: "runs"}
@@ -222,8 +221,7 @@ def test_erasing_a_patient_removes_planted_leaks_and_keeps_counts_right(world):
 
 @pytest.mark.parametrize("rule", [SecondReview.OPEN, SecondReview.BLIND])
 def test_the_first_reviewer_is_measured_and_the_second_sees_an_ordinary_suggestion(world, rule):
-    world.project.second_review = rule
-    world.project.save()
+    change(world.project, second_review=rule)
     world.review(world.rita)
     assert world.state(world.rita)["stage"] == "first", "not handed over before the leak is decided"
     world.decide(world.rita, Act.ACCEPT, NAME)

@@ -151,8 +151,7 @@ def test_a_removal_that_shows_where_a_planted_leak_hides_waits_until_it_is_revea
 
 
 def test_a_blind_second_reviewer_decides_on_removals_anew(world):
-    world.project.second_review = SecondReview.BLIND
-    world.project.save()
+    make.change(world.project, second_review=SecondReview.BLIND)
     world.accept_suggestions()
     world.decide(Act.REJECT, world.removed)
     world.decide(Act.ACCEPT, world.also_removed)

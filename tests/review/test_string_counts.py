@@ -22,8 +22,7 @@ NOTES = 5
 def make_ward() -> SimpleNamespace:
     """Two runs and their merged list suggest a name twice and a city, in notes of which each test changes one."""
     world = suggested_world(NOTES, TEXT, rules_1=SUGGESTED, crf_1=SUGGESTED, merged_1=SUGGESTED)
-    world.runs[2].merged_from = [run.pk for run in world.runs[:2]]
-    world.runs[2].save()
+    make.change(world.runs[2], merged_from=[run.pk for run in world.runs[:2]])
     merged = Span.objects.filter(annotation_set__author=world.runs[2])
     runs = [{"run": run.name, "confidence": None, "source": ""} for run in world.runs[:2]]
     merged.update(provenance={"runs": runs, "agree": 2, "of": 2, "clear": 2})

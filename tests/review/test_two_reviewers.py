@@ -16,7 +16,7 @@ from annotations.review.selectors.reviewing import pairs
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
-from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set, reread
+from tests.factories import change, label_of, make_author, make_member, make_note, make_project, make_set, reread
 from tests.held import made_once
 from tests.worlds.checks import refused
 from tests.worlds.reviewing import Reviews, check_strings, gold_of
@@ -37,8 +37,7 @@ class World(Reviews):
         self.age = label_of(self.project, "AGE").pk
 
     def follow(self, rule):
-        self.project.second_review = rule
-        self.project.save()
+        change(self.project, second_review=rule)
         return self
 
     def add_age(self, user):

@@ -235,8 +235,7 @@ def test_what_a_run_lacks_is_said(patients, tmp_path, request):
 
 def test_a_member_of_an_ensemble_knows_the_patients_too(known):
     members = [MemberChoice("known", None), MemberChoice("rules", None)]
-    known.label_set.key = "i2b2-2014"
-    known.label_set.save()
+    make.change(known.label_set, key="i2b2-2014")
     run = start_ensemble(project=known, members=members, method="union", actor=None, name="", key="k")
     found = rows_of(run)
     assert ("P-1", MARIO_THERE) in [row[:2] for row in found]

@@ -18,7 +18,7 @@ from models_runtime.backends.base import Budget, budget_of
 from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs import jobs
 from models_runtime.runs.services import runs
-from tests.factories import label_of, make_note, make_project
+from tests.factories import change, label_of, make_note, make_project
 from tests.runs.conftest import finished, project_of
 from tests.worlds.fake_backend import FakeBackend
 from tests.worlds.killing import Killed
@@ -55,8 +55,7 @@ def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project
     """Each batch hides its planted leaks, so that no page shows or counts them while the run is in progress."""
     monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     monkeypatch.setattr(jobs.base, "budget_of", lambda backend: Budget(notes=4))
-    project.planted_share = 10
-    project.save()
+    change(project, planted_share=10)
     run, write, seen = started(project), jobs._write, []
 
     def watched(row, results):

@@ -86,8 +86,7 @@ def test_all_or_nothing_with_tolerance_and_of_chosen_labels(ages):
 
 def test_attributes_on_request(project):
     label = make.label_of(project, "PATIENT")
-    label.attributes = [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
-    label.save()
+    make.change(label, attributes=[{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}])
     spans = Span.objects.filter(label=label)
     spans.filter(annotation_set__author__kind="gold").update(attributes={"Status": "past"})
     spans.filter(annotation_set__author__kind="run").update(attributes={"Status": "current"})

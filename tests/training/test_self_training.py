@@ -125,8 +125,7 @@ def test_what_a_refined_member_learned_from_counts(ward):
     Run.objects.filter(pk=plain.pk).update(model=None)
     assert [model.name for model in models_behind(merged)] == [ward.model.name]
     assert chosen_run(ward.project, merged.author.name, [ward.version], {}) == merged
-    refinement.gold_version = ward.version
-    refinement.save()
+    make.change(refinement, gold_version=ward.version)
     with pytest.raises(ServiceError, match="“refined-1”, which is behind this run, learned from 4 notes"):
         chosen_run(ward.project, merged.author.name, [ward.version], {})
 

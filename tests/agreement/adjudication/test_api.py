@@ -6,6 +6,7 @@ import pytest
 
 from annotations.models import Adjudication, AnnotationSet, Event, Label, MajorityAct
 from annotations.projects.services.labels import merge_labels
+from tests.factories import change
 from tests.worlds.adjudicated import AGE, CITY, DOCTOR, NAME, TEXT, act, outcome
 from tests.worlds.commands import answered, failed
 from tests.worlds.programs import Program, fields_of
@@ -97,8 +98,7 @@ def test_the_code_of_a_merged_label_stands_for_the_label_that_it_was_merged_into
 
 def test_unanimous_notes_are_finished_together(world, rita):
     assert rita.post(f"{COVID}/adjudications/unanimous").json()["code"] == "rule"
-    world.project.unanimous_passes = True
-    world.project.save()
+    change(world.project, unanimous_passes=True)
     for name in ("anna", "bruno", "carla"):
         world.annotation_sets[name].spans.exclude(label__name="DATE").delete()
         AnnotationSet.objects.filter(pk=world.annotation_sets[name].pk).update(version=2)

@@ -214,8 +214,7 @@ def finish(world, user=None):
 
 
 def let_unanimous_pass(world):
-    world.project.unanimous_passes = True
-    world.project.save()
+    make.change(world.project, unanimous_passes=True)
 
 
 # ── Annotation sets that change ──────────────────────────────────────────────────────────────────────────────────────

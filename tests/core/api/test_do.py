@@ -58,8 +58,7 @@ def test_refusals_name_their_code(gold):
         call_command("do", "freeze")
     with pytest.raises(CommandError, match="planted_share: "):
         call_command("do", "change_settings", "covid", "--planted-share", "7", "--by", "mia")
-    gold.rev.is_active = False
-    gold.rev.save()
+    make.change(gold.rev, is_active=False)
     assert do("read_gold", "covid", "--by", "rev") == "access"
     assert not GoldVersion.objects.exists()
 

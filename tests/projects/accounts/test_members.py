@@ -9,7 +9,7 @@ from annotations.core import access
 from annotations.core.services import ServiceError
 from annotations.projects.events import MEMBER_ADDED
 from annotations.projects.services import members
-from tests.factories import make_member, make_note, make_project, make_set, make_user, reread
+from tests.factories import change, make_member, make_note, make_project, make_set, make_user, reread
 
 pytestmark = pytest.mark.django_db
 DRAFT, SUBMITTED, WITHDRAWN = (
@@ -115,11 +115,9 @@ def test_a_link_is_void_once_the_account_has_other_rights(client, project, boss,
 
     before = path()
     assert opens(client, before)
-    anna.is_staff = True
-    anna.save()
+    change(anna, is_staff=True)
     assert not opens(client, before)
-    anna.is_staff = False
-    anna.save()
+    change(anna, is_staff=False)
     before = path()
     add(make_project(), anna, models.Role.MANAGER)
     assert not opens(client, before)
@@ -128,8 +126,7 @@ def test_a_link_is_void_once_the_account_has_other_rights(client, project, boss,
 @pytest.mark.parametrize("kind", ["administrator", "other project", "once in another project", "inactive manager"])
 def test_a_manager_makes_no_link_for_somebody_with_rights_elsewhere(project, boss, anna, kind):
     if kind == "administrator":
-        anna.is_staff = True
-        anna.save()
+        change(anna, is_staff=True)
     elif kind == "inactive manager":
         boss.is_active = False
     else:
@@ -167,8 +164,7 @@ def test_a_manager_makes_a_link_for_an_account_that_was_never_used(project, boss
     new.set_unusable_password()
     new.save()
     assert link(project, new, boss)
-    new.last_login = timezone.now()
-    new.save()
+    change(new, last_login=timezone.now())
     with pytest.raises(ServiceError, match="not created in a project"):
         link(project, new, boss)
 
@@ -183,8 +179,7 @@ def test_a_link_works_only_while_its_creator_has_the_right_to_create_it(client, 
     elif kind == "removed":
         remove(project, boss)
     elif kind == "switched off":
-        boss.is_active = False
-        boss.save()
+        change(boss, is_active=False)
     elif kind == "another manager":  # The roles of other members don't matter.
         make_member(project, models.Role.MANAGER)
     elif kind == "once elsewhere":

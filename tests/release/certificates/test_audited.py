@@ -31,8 +31,7 @@ made, ward = made_once(make_ward)
 @pytest.fixture
 def leak(ward):
     """The audit has found a leak, and nobody has decided about it."""
-    ward.mia.first_name, ward.mia.last_name = "Mina", "Neri"
-    ward.mia.save()
+    make.change(ward.mia, first_name="Mina", last_name="Neri")
     ward.plan = planned(ward.release)
     read_one(ward.plan, ward.rev, "Bianchi")
     return AuditMark.objects.select_related("note__plan__release__project", "note__note").get()

@@ -157,8 +157,7 @@ def test_imported_work_is_named_as_imported(released):
     first, second = released.notes
     for note, person, run in ((first, marked, None), (second, released.ben, 1)):
         made = make.make_set(note, person, [(0, 11, "PATIENT")], submitted=True)
-        made.imported_by = run and models.Import.objects.create(project=released.project, format="text")
-        made.save()
+        make.change(made, imported_by=run and models.Import.objects.create(project=released.project, format="text"))
     run = make.make_author(released.project, kind="run", name="r")
     models.Review.objects.create(document=first, author=run, finished_by=marked)
     rows = {(row["name"], row["what"]): row["notes"] for row in readers_of(released.release, {})}

@@ -19,6 +19,7 @@ from annotations.release.rules.certificates.signatures import fingerprint_of, si
 from annotations.release.services.certificates.verifying import files_at, verify_certificate, zip_files
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
+from tests.factories import change
 from tests.held import made_once
 from tests.release.certificates.conftest import make_released, prepared_release
 from tests.release.certificates.test_signing import signed
@@ -221,8 +222,7 @@ def released_again(certified):
     """Another release, whose notes keep names that some systems can't hold."""
     certified.release = prepared_release(certified, 2)
     for row, name in zip(certified.release.notes.order_by("pk"), ODD_NAMES, strict=True):
-        row.name = name
-        row.save()
+        change(row, name=name)
     Release.objects.filter(pk=certified.release.pk).update(content_hash="")
     certified.release.refresh_from_db()
     certified.file.write_bytes(bytes(signed(certified).json))

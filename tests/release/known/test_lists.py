@@ -79,8 +79,7 @@ def test_both_lists_as_a_file_and_back(world, mia):
 
 def project_with(*codes, key="test"):
     project = make.make_project(labels=[("ALL", [(code, "") for code in codes])])
-    project.label_set.key = key
-    project.label_set.save()
+    make.change(project.label_set, key=key)
     for label, code in zip(Label.objects.filter(label_set=project.label_set).order_by("position"), codes, strict=True):
         Label.objects.filter(pk=label.pk).update(code=code)
     return project

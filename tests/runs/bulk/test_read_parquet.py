@@ -25,8 +25,7 @@ TEXT = "Dr. Julián Otero Paz, tel. 923 555 100. Visto el 12/03/2021."
 @pytest.fixture
 def project(db):
     project = make.make_project("ward")
-    project.label_set.key = "i2b2-2014"
-    project.label_set.save()
+    make.change(project.label_set, key="i2b2-2014")
     return project
 
 
@@ -123,8 +122,7 @@ def test_a_folder_of_another_reading_is_refused(project, notes, tmp_path):
     os.utime(notes / "a.parquet", (1, 1))
     is_refused("files")
     os.utime(notes / "a.parquet", ns=(changed, changed))
-    project.label_set.key = "meddocan"
-    project.label_set.save()
+    make.change(project.label_set, key="meddocan")
     is_refused("model")
 
 

@@ -165,8 +165,7 @@ TEXT = "Dr. Julián Otero Paz, tel. 923 555 100.\n"
 @pytest.fixture
 def project(db):
     project = make.make_project("ward")
-    project.label_set.key = "i2b2-2014"
-    project.label_set.save()
+    make.change(project.label_set, key="i2b2-2014")
     return project
 
 
