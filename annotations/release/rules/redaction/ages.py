@@ -156,7 +156,9 @@ _SHORT_AFTER: Final = re.compile(
     r"(?:[ ]?[aA]\.(?![ ]?(?:[0-9]|[mM]\b))|a(?![\w\-]|[ ][0-9])|[ ]a(?=[ ]?(?:[,;)\n]|\Z)|[ ](?:con|che|que|sin)\b)"
     r"|/[FMVHD]\b)"
 )
-_IN_WORDS: Final = ("nonag", "novant", "ninet", "noventa", "cent", "hundred", "cien a", "ciento ")
+# Narrow enough that common words such as "centro" and "adyacente" have none of them.
+_HUNDREDS: Final = ("cento", "centun", "centen", "centes", "centés", "hundred", "cien a", "ciento ")
+_IN_WORDS: Final = ("nonag", "novant", "ninet", "noventa", *_HUNDREDS)
 # After a number it is not an age: ninety percent, noventa por ciento, novanta battiti. Decades are "anni novanta".
 _OTHER_AFTER: Final = (
     rf"(?![ \-](?:{_SHORTER}|per|por|percent|%|hundred|thousand|mil|mila|min\w*|sec\w*|seg\w*|degrees?|grad[oi]s?|"
