@@ -84,7 +84,8 @@ def test_a_slider_says_what_a_threshold_costs(world: SimpleNamespace, page_of: A
     expect(row).to_contain_text("100")
     expect(slider).to_have_attribute(
         "aria-valuetext",
-        "At minimum confidence 0.45, rules-2 asks a reviewer for 100 decisions and misses 200 identifiers per 100 notes.",
+        "At minimum confidence 0.45, rules-2 asks a reviewer for 100 decisions and misses 200 identifiers "
+        "per 100 notes.",
     )
     # A word is explained where it stands, by keys.
     word, meaning = page.get_by_role("button", name="held-out", exact=True), page.locator(".term-text:popover-open")
