@@ -24,10 +24,9 @@ from annotations.formats.base import BAD_CODE, Files, Format, LabelFinder, NoteF
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.quotes import same_quote
 from annotations.formats.span_rules import SpanKey, SpanRow, SpanTaker, attribute_value, attribute_words
-from annotations.text.characters import trim
 from annotations.text.labels import CODE, CategoryDef, LabelSetDef
 from annotations.text.segments import BREAK
-from annotations.text.spans import Bounds, Span, check_bounds
+from annotations.text.spans import Bounds, Span, check_bounds, trim
 from annotations.text.wording import gettext as _
 from annotations.text.wording import gettext_noop
 

@@ -10,10 +10,10 @@ from typing import Final, TypedDict, Unpack
 from annotations.formats.base import BAD_CODE, LabelFinder, written_code
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
 from annotations.formats.quotes import MisplacedSpan, place, same_quote
-from annotations.text.characters import WHITE_SPACE, Utf16, trim
+from annotations.text.characters import WHITE_SPACE, Utf16
 from annotations.text.names import bad_character
 from annotations.text.segments import BREAK
-from annotations.text.spans import Bounds, Span, check_bounds
+from annotations.text.spans import Bounds, Span, check_bounds, trim
 from annotations.text.wording import gettext as _
 
 # Discontinuous spans: the pieces of a span that a line break cut, and all others.

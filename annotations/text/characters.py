@@ -59,18 +59,6 @@ WHITE_SPACE: Final[frozenset[str]] = frozenset(
 """Unicode `White_Space` plus U+200B (zero-width space) and U+FEFF (byte order mark). `str.isspace` differs from it."""
 
 
-def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Move both ends of `text[start:end]` inwards over white space. The result may have `start == end`.
-
-    Offsets are code points, end-exclusive, and must lie inside the text (`0 <= start <= end <= len(text)`).
-    """
-    while start < end and text[start] in WHITE_SPACE:
-        start += 1
-    while end > start and text[end - 1] in WHITE_SPACE:
-        end -= 1
-    return start, end
-
-
 # Offsets in UTF-16 code units, in which Java and JavaScript count: the conversion from and to code points.
 #
 # A character above U+FFFF (an emoji, for example) is one code point and two code units. Offsets of notes count code

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, Protocol
 
-from annotations.text.characters import WHITE_SPACE, digit_ranges, is_digit, is_word, trim, word_ranges
+from annotations.text.characters import WHITE_SPACE, digit_ranges, is_digit, is_word, word_ranges
 from annotations.text.wording import WordedError
 
 Bounds = tuple[int, int]
@@ -81,6 +81,18 @@ def check_bounds(span: Span, length: int) -> None:
             "The span {start}-{end} is not inside the text, which has {length} characters.",
             *(span.start, span.end, length),
         )
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move both ends of `text[start:end]` inwards over white space. The result may have `start == end`.
+
+    Offsets are code points, end-exclusive, and must lie inside the text (`0 <= start <= end <= len(text)`).
+    """
+    while start < end and text[start] in WHITE_SPACE:
+        start += 1
+    while end > start and text[end - 1] in WHITE_SPACE:
+        end -= 1
+    return start, end
 
 
 def checked(text: str, span: Span, quote: str | None = None) -> Span:

@@ -14,8 +14,7 @@ from annotations.release.rules.surrogates.folding import long_words
 from annotations.release.rules.surrogates.generating import generate, in_order
 from annotations.release.rules.surrogates.pipeline import Around, IndexedEntity, MentionInNote
 from annotations.release.rules.surrogates.writing import Writer
-from annotations.text.characters import trim
-from annotations.text.spans import Span, overlaps
+from annotations.text.spans import Span, overlaps, trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Note, TrainingTask
 

@@ -17,9 +17,8 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from annotations.text.bio import OUTSIDE, as_bio, decode, marks_and_labels, without_special
-from annotations.text.characters import trim
 from annotations.text.segments import sentences
-from annotations.text.spans import Span, Token, covered, tokenize
+from annotations.text.spans import Span, Token, covered, tokenize, trim
 from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError, blocks
 from models_runtime.backends.bilstm_crf.embeddings import spellings

@@ -5,8 +5,7 @@ from typing import Final
 
 from annotations.release.rules.known.person import CONFIDENCE, How, Mention
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.text.characters import trim
-from annotations.text.spans import Span
+from annotations.text.spans import Span, trim
 from models_runtime.backends.base import OneByOne
 
 VERSION: Final = "1"

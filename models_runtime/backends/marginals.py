@@ -11,8 +11,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from annotations.text.bio import decode, split_tag
-from annotations.text.characters import trim
-from annotations.text.spans import Bounds, Span, Token, covered
+from annotations.text.spans import Bounds, Span, Token, covered, trim
 from models_runtime.backends.base import Backend, Budget, Device, OneByOne, budget_of
 
 if TYPE_CHECKING:

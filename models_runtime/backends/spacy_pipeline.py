@@ -10,8 +10,7 @@ from typing import Final
 import spacy
 from spacy.tokens import Doc
 
-from annotations.text.characters import trim
-from annotations.text.spans import Span, Token, Tokenizer, TokenizerError
+from annotations.text.spans import Span, Token, Tokenizer, TokenizerError, trim
 from models_runtime.backends.base import BackendError, StreamingBackend
 
 # spaCy's tokenizer as a tokenizer of notes: the one of a blank pipeline for the language, without any model.

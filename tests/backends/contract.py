@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from annotations.text.characters import trim
-from annotations.text.spans import Span, check_bounds
+from annotations.text.spans import Span, check_bounds, trim
 from models_runtime.backends import Backend
 from tests.timing import grows_in_proportion
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from annotations.text.characters import trim
 from annotations.text.combining import Method, VotingModel
-from annotations.text.spans import Span, covered, tokenize
+from annotations.text.spans import Span, covered, tokenize, trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend

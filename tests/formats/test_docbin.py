@@ -17,8 +17,7 @@ from annotations.formats.base import NoteFiles
 from annotations.formats.docbin import DocBinFormat
 from annotations.formats.docbin.writing import SYMBOLS, number
 from annotations.formats.notes import OutNote
-from annotations.text.characters import trim
-from annotations.text.spans import Span, overlaps
+from annotations.text.spans import Span, overlaps, trim
 from tests.formats.helpers import NAMES, OnDisk, outcomes, parsed, read_one, refused, said, write_one
 from tests.text.strategies import texts, texts_with_spans
 

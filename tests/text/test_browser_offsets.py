@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotations.text.characters import WHITE_SPACE, trim
+from annotations.text.characters import WHITE_SPACE
 from annotations.text.matching import match
 from annotations.text.segments import Line, Segment, lanes, lines
-from annotations.text.spans import Span, SpanError, checked, overlap_length, overlaps, split_at, tokenize
+from annotations.text.spans import Span, SpanError, checked, overlap_length, overlaps, split_at, tokenize, trim
 from tests.text.strategies import cases, texts, texts_with_spans
 from tests.text.twins import segment_lines, snap
 from tests.waiting import ended

@@ -93,9 +93,11 @@ def apply_change(*, access: Access, note: Document, change: SpanEdit) -> Changed
         if answer is None or answer.already:
             # It may have been made before: a change that is sent again can look like a conflict.
             row = own_set(note.pk, access.user)
+            if refused is not None and refused.status == 409:
+                refused.showing(row)
             answer = _replay(row, change) or answer
             if answer is None and refused is not None:
-                raise refused.showing(row) if refused.status == 409 else refused
+                raise refused
         if answer is not None:
             if answer.message or change is sent or change.asked == sent.asked:
                 return answer

@@ -32,7 +32,7 @@ from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import planning, reading
 from annotations.release.services.audits.reading import decide_leak, progress_of, show_leaks, show_note
 from annotations.release.services.recordings import excerpt_of, lost_recording, recording_of
-from annotations.text.characters import trim
+from annotations.text.spans import trim
 
 PARTS = ("text", "marks", "finish")
 """What a mark changes on the page that an auditor reads."""

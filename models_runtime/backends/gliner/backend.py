@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from annotations.text.characters import trim
-from annotations.text.spans import Span
+from annotations.text.spans import Span, trim
 from models_runtime.backends.base import BackendError, blocks
 from models_runtime.backends.gliner.model import CONFIG, GlinerFolder
 from models_runtime.backends.neural import device as neural_device

@@ -14,9 +14,8 @@ from functools import partial
 from typing import Final
 
 from annotations.text.attributes import Doubtful, in_pass, shifted
-from annotations.text.characters import trim
 from annotations.text.segments import sentences
-from annotations.text.spans import Bounds, Span, stretches
+from annotations.text.spans import Bounds, Span, stretches, trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import Mention, NumberedMention, lines_of, listed, locate, schema_of
 from models_runtime.backends.llm.asking import Answer, AskingOptions, Meter

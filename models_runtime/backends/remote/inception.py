@@ -18,10 +18,10 @@ from annotations.formats.json_notes import confidence_in
 from annotations.formats.notes import NoteError
 from annotations.formats.xmi import read_cas, xmi_document
 from annotations.formats.xml_files import REPLACEMENT, UNWRITABLE
-from annotations.text.characters import Utf16, trim
+from annotations.text.characters import Utf16
 from annotations.text.hashes import text_sha256
 from annotations.text.segments import sentences
-from annotations.text.spans import Span, tokenize
+from annotations.text.spans import Span, tokenize, trim
 from models_runtime.backends.remote.servers import MalformedMessage
 
 PREDICTED: Final = "inception_internal_predicted"

@@ -9,9 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from annotations.text.characters import trim
 from annotations.text.search import CoveredParts
-from annotations.text.spans import Span
+from annotations.text.spans import Span, trim
 from annotations.text.wording import gettext as _
 from models_runtime.backends.base import BackendError, StreamingBackend
 from models_runtime.backends.rules.gazetteers import HOME, MAPPINGS, NAMES, SOFT, VARIANTS, any_of, label_table

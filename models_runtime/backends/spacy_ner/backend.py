@@ -13,8 +13,7 @@ from spacy.tokens import Span as DocSpan
 from spacy.training import Example
 
 from annotations.text.bio import OUTSIDE, decode, encode_tokens
-from annotations.text.characters import trim
-from annotations.text.spans import Span, Token
+from annotations.text.spans import Span, Token, trim
 from annotations.text.wording import gettext as _
 from models_runtime.backends import files
 from models_runtime.backends.base import StreamingBackend, blocks

@@ -9,8 +9,8 @@ from annotations.scores.rules import Scorer
 from annotations.scores.rules.intervals import exact
 from annotations.scores.rules.table import TableData, all_or_nothing, pooled
 from annotations.scores.rules.tally import Criterion
-from annotations.text.characters import WHITE_SPACE, trim
-from annotations.text.spans import Span
+from annotations.text.characters import WHITE_SPACE
+from annotations.text.spans import Span, trim
 
 CATEGORY = {"PATIENT": "NAME", "DOCTOR": "NAME", "CITY": "LOCATION", "DATE": "DATE"}
 #       0         1         2         3         4

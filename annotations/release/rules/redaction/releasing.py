@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from annotations.release.rules.redaction.operators import InNote
 from annotations.release.rules.redaction.policy import Action, Policy
 from annotations.release.rules.redaction.released import Mention, OperatorContext, RedactedText, ReplacedPiece
-from annotations.text.characters import trim
-from annotations.text.spans import Bounds, Span, stretches
+from annotations.text.spans import Bounds, Span, stretches, trim
 
 # Which stretches of a note a release replaces, and by which action. Offsets are code points, end-exclusive.
 

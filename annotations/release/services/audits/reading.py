@@ -40,8 +40,8 @@ from annotations.release.rules.redaction.released import span_to_released
 from annotations.release.selectors import audits
 from annotations.release.selectors.findings import stored_pieces
 from annotations.release.services.deciding import UNDO, answer_chosen, hold_back
-from annotations.text.characters import trim
 from annotations.text.search import folded
+from annotations.text.spans import trim
 
 LEASE = timedelta(minutes=30)
 LOOKED_AT = 20
