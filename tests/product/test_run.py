@@ -1,9 +1,11 @@
 """The command behind `make run` with real processes: start, stop, restart, and errors that prevent a start."""
 
 import json
+import re
 import signal
 import sqlite3
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import psutil
 import pytest
@@ -61,6 +63,21 @@ def test_start_kill_start_stop_and_restore_with_the_data_still_there(start, mana
     assert "HOST: other machines could sign in as anna, bruno" in words
 
 
+def test_a_first_page_contains_its_files_and_a_later_one_does_not(running):
+    page = f"http://127.0.0.1:{running.port}/accounts/login/"
+    with urlopen(page) as first:  # our own server
+        text, policy = first.read().decode(), first.headers["Content-Security-Policy"]
+    nonces = re.findall(r'<(?:script|style) nonce="([^"]+)"', text)
+    assert len(nonces) == 3
+    assert {f"'nonce-{nonce}'" for nonce in nonces} == set(re.findall(r"'nonce-[^']+'", policy))
+    assert not re.search('<script src|rel="stylesheet"', text)
+    [version] = re.findall('data-files="(.+?)"', text)
+    with urlopen(Request(page, headers={"Cookie": f"deidreview-files={version}"})) as later:
+        assert len(re.findall('<script src|rel="stylesheet"', later.read().decode())) == 3
+        assert "nonce" not in later.headers["Content-Security-Policy"]
+
+
+@pytest.mark.nightly
 def test_a_browser_without_files_gets_them_within_the_page(running, browser):
     linked = "[document.querySelectorAll('script[src], link[rel=stylesheet]').length, typeof htmx]"
     with browser.new_context() as context:
