@@ -80,7 +80,7 @@ def test_pasted_people_get_links_or_nobody_is_added(mia, ward):
 
 
 def test_a_pilot_gives_all_annotators_the_same_notes_once(mia, ward):
-    begin = reverse("begin", args=["ward"])
+    begin = reverse("begin_annotating", args=["ward"])
     assert "two annotators" in check_page(mia.post(begin, {"do": "pilot"}, follow=True))
     people = [make.make_member(ward, user=name) for name in ("una", "due")]
     for _ in range(2):
@@ -96,7 +96,7 @@ def test_a_pilot_gives_all_annotators_the_same_notes_once(mia, ward):
 
 
 def test_a_manager_alone_annotates_but_never_blind(mia, ward, world):
-    mia.post(reverse("begin", args=["ward"]), {"do": "alone"})
+    mia.post(reverse("begin_annotating", args=["ward"]), {"do": "alone"})
     ward.refresh_from_db()
     assert ward.is_alone and set(Assignment.objects.filter(project=ward).values_list("user", flat=True)) == {
         world.mia.pk
