@@ -295,7 +295,8 @@ def _sources(
         found = sets.filter(document__in=notes.order_by().values("document"))
         return dict(found.values_list("author_id").annotate(n=Count("*")))
 
-    reviewed, differing = by_author(drafts), by_author(free)
+    # Without an open review, every set would be read to find none.
+    reviewed, differing = by_author(drafts) if drafts.exists() else {}, by_author(free)
     candidates = [
         GoldCandidate(
             one.pk, one.name, one.kind, one.submitted, one.submitted - one.golden - reviewed.get(one.pk, 0),

@@ -280,32 +280,36 @@ class MajorityPreview:
         return self.planned + self.has_gold + self.in_review + self.begun + self.pending
 
 
-def _skipped(project: models.Project) -> dict[Reason, Exists]:
-    """The conditions under which the vote skips a note."""
-    here = {"document_id": OuterRef("document_id")}
+def _skipped(project: models.Project) -> dict[Reason, QuerySet[Any]]:
+    """The rows because of which the vote skips their notes."""
     return {
-        Reason.HAS_GOLD: Exists(gold_sets(project).filter(**here)),
-        Reason.IN_REVIEW: Exists(review_drafts(project).filter(**here)),
-        Reason.BEGUN: Exists(models.AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here)),
-        Reason.PENDING: Exists(models.Assignment.objects.filter(state=models.AssignmentState.OPEN, **here)),
+        Reason.HAS_GOLD: gold_sets(project),
+        Reason.IN_REVIEW: review_drafts(project),
+        Reason.BEGUN: models.AnnotationSet.objects.filter(author_id=adjudicated_id(project)),
+        Reason.PENDING: models.Assignment.objects.filter(project=project, state=models.AssignmentState.OPEN),
     }
+
+
+def _of_note(rows: QuerySet[Any]) -> Exists:
+    return Exists(rows.filter(document_id=OuterRef("document_id")))
 
 
 def preview(project: models.Project) -> MajorityPreview:
     """Compare notes before."""
-    left, skipped = _notes(project, Show.ALL), {}
+    left, skipped = _notes(project, Show.ALL), dict.fromkeys(Reason.values, 0)
     counts = {"n": Count("*"), "with_ties": Count("document_id", filter=Q(tied__gt=0)), "ties": Sum("tied")}
     found = left.aggregate(**counts)
-    for reason, condition in _skipped(project).items():
-        before, left = found["n"], left.filter(~condition)
-        found = left.aggregate(**counts)
-        skipped[reason.value] = before - found["n"]
+    for reason, rows in _skipped(project).items():
+        if rows.exists():  # Otherwise a look at all notes would find nothing.
+            before, left = found["n"], left.filter(~_of_note(rows))
+            found = left.aggregate(**counts)
+            skipped[reason.value] = before - found["n"]
     return MajorityPreview(found["n"] - found["with_ties"], found["with_ties"], found["ties"] or 0, **skipped)
 
 
 def free_notes(project: models.Project, among: Sequence[int] | None = None) -> list[int]:
     """The ids of the notes that the vote decides, optionally `among` some."""
-    rows = _notes(project, Show.ALL).filter(*(~condition for condition in _skipped(project).values()))
+    rows = _notes(project, Show.ALL).filter(*(~_of_note(rows) for rows in _skipped(project).values()))
     if among is not None:
         rows = rows.filter(document_id__in=among)
     return list(rows.order_by("document_id").values_list("document_id", flat=True))
