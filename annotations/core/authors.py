@@ -29,17 +29,6 @@ def gold_author(project: Project) -> Author:
     return author
 
 
-def author_of(project: Project, user: User) -> Author:
-    """Return the author row of a person: created on first use, or adopted from an import under their user name."""
-    author, _ = Author.objects.get_or_create(
-        project=project, kind=AuthorKind.ANNOTATOR, name=user.username, defaults={"user": user}
-    )
-    if author.user_id is None:
-        Author.objects.filter(pk=author.pk, user__isnull=True).update(user=user)
-        author.user = user
-    return author
-
-
 def parse_written_as(spec: str) -> tuple[str, str]:
     """Parse `gold`, `annotator:NAME` or `run:NAME` into (kind, name). Raises ServiceError (`as`)."""
     if spec == "gold":

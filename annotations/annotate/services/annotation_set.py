@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -17,10 +17,8 @@ from django.utils.translation import gettext as _
 from annotations import models
 from annotations.annotate.events import SET_REOPENED, SET_SUBMITTED, SetMoved
 from annotations.core.access import Access
-from annotations.core.authors import author_of
-from annotations.core.bulk import SpanRow, insert_spans
-from annotations.core.services import SET_SEEDED, SetSeeded, Verb, hold, keep_labels
-from annotations.core.spans import ChangeRefused, as_json, own_set, own_sets
+from annotations.core.services import SET_SEEDED, SetSeeded, Verb, keep_labels
+from annotations.core.spans import ChangeRefused, own_set, own_sets
 from annotations.models.prepared import PreparedRead, PreparedUpdate
 from annotations.notes.selectors.comments import has_seen_outcome
 from annotations.text.spans import LabeledBounds, crowd_in
@@ -168,11 +166,14 @@ def start_annotations(*, access: Access, note: models.Document) -> bool:
     """Make this person's annotation set of `note` from the run's spans, unless there is one. True if this call made it.
 
     Two calls at once make one set. A run's set that exceeds the limits on spans isn't copied: the annotator then starts
-    without spans.
+    without spans. Raises ChangeRefused (404) if the note is erased meanwhile.
     """
     if access.project.seed_from_id is None or own_set(note.pk, access.user) is not None:
         return False
-    return _begin(access, note, empty=False) is not None
+    try:
+        return _begin(access, note, empty=False) is not None
+    except IntegrityError:
+        raise ChangeRefused("erased", _("This note was erased."), status=404) from None
 
 
 @transaction.atomic
@@ -183,7 +184,6 @@ def _begin(access: Access, note: models.Document, *, empty: bool = True) -> mode
     """
     if access.project.seed_from_id is not None:
         keep_labels(note.project_id)
-        hold(note.project_id)
     source = seed_of(access, note)
     spans = list(source.spans.order_by("start", "end", "pk").values_list(*_COPIED)) if source else []
     if crowd_in((start, end) for start, end, *_ in spans) is not None:
@@ -195,9 +195,8 @@ def _begin(access: Access, note: models.Document, *, empty: bool = True) -> mode
     annotation_set, made = _make(note, access.user, blind=access.annotates_blind, **seeded)
     if source is None or not made:
         return None
-    insert_spans(
-        SpanRow(annotation_set.pk, start, end, label, confidence, origin, attributes=as_json(attributes))
-        for start, end, label, confidence, origin, attributes in spans
+    models.Span.objects.bulk_create(
+        models.Span(annotation_set=annotation_set, **dict(zip(_COPIED, each, strict=True))) for each in spans
     )
     data: SetSeeded = {"from_set": source.pk, "author": source.author_id, "spans": len(spans)}
     SET_SEEDED.record(actor=access.user, note=note, annotation_set_id=annotation_set.pk, data=data)
@@ -206,7 +205,9 @@ def _begin(access: Access, note: models.Document, *, empty: bool = True) -> mode
 
 def _make(note: models.Document, user: models.User, **values: Any) -> tuple[models.AnnotationSet, bool]:
     """This person's annotation set of `note`, made with these values unless there is one, and whether it was made."""
-    author = author_of(note.project, user)
+    author, _new = models.Author.objects.get_or_create(
+        project=note.project, kind=models.AuthorKind.ANNOTATOR, name=user.username, defaults={"user": user}
+    )
     return models.AnnotationSet.objects.get_or_create(document=note, author=author, defaults=values)
 
 

@@ -14,13 +14,14 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 
 from annotations.core.access import RIGHTS, Can, may_make_link
-from annotations.core.authors import author_of
 from annotations.core.services import ServiceError
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
     Assignment,
     AssignmentState,
+    Author,
+    AuthorKind,
     Membership,
     Project,
     Role,
@@ -126,8 +127,11 @@ def add_member(
             _end_seeing_all(member)
         member.role, member.active, member.removed_at, member.provided_by = role, True, None, provided_by
         member.save(update_fields=["role", "active", "removed_at", "read_others_until", "provided_by"])
+        # What was imported under this user name before is theirs.
+        Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR, name=user.username, user__isnull=True).update(
+            user=user
+        )
         if role == Role.ANNOTATOR:
-            author_of(project, user)
             assign_new_member(project=project, user=user)
         elif before is not None:
             _release_open(project, user)

@@ -7,6 +7,7 @@ from django.utils import timezone
 from annotations import models
 from annotations.core import access
 from annotations.core.services import ServiceError
+from annotations.core.spans import own_set
 from annotations.projects.events import MEMBER_ADDED
 from annotations.projects.services import members
 from tests.factories import change, make_member, make_note, make_project, make_set, make_user, reread
@@ -50,6 +51,14 @@ def test_a_new_annotator_gets_every_note_once(project):
     assert reread(outside).user == anna, "the annotations imported under their name"
     with pytest.raises(ServiceError, match="manager, reviewer, annotator, viewer"):
         add(project, make_user(), "boss")
+
+
+@pytest.mark.parametrize("role", [models.Role.REVIEWER, models.Role.MANAGER])
+def test_whoever_joins_gets_the_annotations_imported_under_their_name(project, role):
+    outside = models.Author.objects.create(project=project, kind=models.AuthorKind.ANNOTATOR, name="rita")
+    mine, rita = make_set(make_note(project), outside, [(0, 11, "PATIENT")]), make_user("rita")
+    add(project, rita, role)
+    assert own_set(mine.document_id, rita) == mine
 
 
 def test_with_n_annotators_per_note_a_new_annotator_gets_notes_that_lack_annotators():
