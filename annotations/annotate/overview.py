@@ -7,7 +7,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.annotate.selectors.worklist import shared_notes, submitted_sets
+from annotations.annotate.selectors.worklist import shared_notes, submitted_notes
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import Assignment, AssignmentState, Comment, Document
@@ -59,7 +59,7 @@ def own_replies(access: Access) -> list[overview.OverviewCard]:
 
 @overview.stages.part(20, Can.READ_NOTES)
 def annotated(access: Access) -> list[overview.Stage]:
-    n = submitted_sets(access.project).aggregate(n=Count("document_id", distinct=True))["n"]
+    n = submitted_notes(access.project)
     return [overview.Stage(_("Annotated"), f"{n:,}", access.url("notes"), notes=n)]
 
 

@@ -1,5 +1,6 @@
 """Counts of the gold standard, the authors that it can be made from, and its frozen versions."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -240,15 +241,21 @@ def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool =
 
     `waiting` is the number of notes whose annotators are still to be compared.
     """
-    gold, drafts, disputed = gold_sets(project), review_drafts(project), _open_disagreements(project)
+    gold, drafts = gold_sets(project), review_drafts(project)
+    notes = gold.count()
+    disputed, disputed_sets = _disputed(project, gold, drafts)
     change, spans = difference(last) if last else None, Span.objects.filter(annotation_set__in=gold.values("pk"))
     return GoldState(
-        notes=gold.count(),
+        notes=notes,
         spans=last.span_count if last and change and change.same else spans.count(),
         in_review=drafts.count(),
         change=change,
-        sources=[s for s in _sources(project, gold, drafts, disputed) if annotators or s.kind != AuthorKind.ANNOTATOR],
-        disputed=_disputed(gold, disputed),
+        sources=[
+            source
+            for source in _sources(project, gold, drafts, disputed_sets)
+            if annotators or source.kind != AuthorKind.ANNOTATOR
+        ],
+        disputed=disputed,
         waiting=waiting,
     )
 
@@ -269,42 +276,54 @@ def _open_disagreements(project: Project) -> QuerySet[Comparison]:
     return Comparison.objects.filter(~Exists(adjudicated), project=project, disputed__gt=0)
 
 
-def _disputed(gold: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]) -> DisputedNotes:
-    found = disputed.filter(~Exists(gold.filter(document_id=OuterRef("document_id")))).order_by("document_id")
-    counted = found.aggregate(notes=Count("*"), first=Min("document_id"))
+def _disputed(
+    project: Project, gold: QuerySet[AnnotationSet], drafts: QuerySet[AnnotationSet]
+) -> tuple[DisputedNotes, Counter[int]]:
+    """The disputed notes without gold, and how many of them each author submitted, by id, without notes in review."""
+    here = {"document_id": OuterRef("document_id")}
+    found = _open_disagreements(project).filter(~Exists(gold.filter(**here))).order_by()
+    groups = list(found.values_list("authors").annotate(notes=Count("*"), first=Min("document_id")))
+    if not groups:
+        return DisputedNotes(0, []), Counter()
     # From the first on, the database reads five notes along an index, not all that have gold before them.
-    first = list(found.filter(document_id__gte=counted["first"] or 0).values_list("document_id", flat=True)[:LISTED])
-    return DisputedNotes(
-        counted["notes"], list(Document.objects.filter(pk__in=first).order_by("pk").values_list("pk", "name"))
-    )
+    following = found.filter(document_id__gte=min(first for *_counted, first in groups)).order_by("document_id")
+    listed = list(following.values_list("document_id", flat=True)[:LISTED])
+    names = Document.objects.filter(pk__in=listed).order_by("pk").values_list("pk", "name")
+    by_author = _by_author((authors, notes) for authors, notes, _first in groups)
+    if drafts.exists():
+        in_review = found.filter(Exists(drafts.filter(**here)))
+        by_author -= _by_author(in_review.values_list("authors").annotate(notes=Count("*")))
+    return DisputedNotes(sum(notes for _authors, notes, _first in groups), list(names)), by_author
+
+
+def _by_author(groups: Iterable[tuple[str, int]]) -> Counter[int]:
+    """The numbers of notes by author id, from those by authors as comparisons list them."""
+    found: Counter[int] = Counter()
+    for authors, notes in groups:
+        found.update(dict.fromkeys(map(int, authors.strip(",").split(",")), notes))
+    return found
 
 
 def _sources(
-    project: Project, gold: QuerySet[AnnotationSet], drafts: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]
+    project: Project, gold: QuerySet[AnnotationSet], drafts: QuerySet[AnnotationSet], disputed: Counter[int]
 ) -> list[GoldCandidate]:
     own = AnnotationSet.objects.filter(author=OuterRef("pk"), state=SUBMITTED)
     golden = CountedRows(own.filter(document__in=gold.order_by().values("document")))
     found: Any = Author.objects.filter(project=project).exclude(kind__in=NOT_IN_BULK)
     authors = list(found.annotate(submitted=CountedRows(own), golden=golden))
-    sets = AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
-    # Not “not in”: PostgreSQL would search a list that is too long for its memory once for every set.
-    free = disputed.filter(*(~Exists(rows.filter(document_id=OuterRef("document_id"))) for rows in (gold, drafts)))
-
-    def by_author(notes: QuerySet[Any]) -> dict[int, int]:
-        # A query for each count lets the database make a list of notes once, instead of looking up every set.
-        found = sets.filter(document__in=notes.order_by().values("document"))
-        return dict(found.values_list("author_id").annotate(n=Count("*")))
-
-    # Without an open review, every set would be read to find none.
-    reviewed, differing = by_author(drafts) if drafts.exists() else {}, by_author(free)
-    candidates = [
-        GoldCandidate(
-            one.pk, one.name, one.kind, one.submitted, one.submitted - one.golden - reviewed.get(one.pk, 0),
-            reviewed.get(one.pk, 0), differing.get(one.pk, 0),
-        )
-        for one in authors
-        if one.submitted
-    ]  # fmt: skip
+    reviewed: dict[int, int] = {}
+    if drafts.exists():  # Otherwise every set would be read to find none.
+        sets = AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
+        sets = sets.filter(document__in=drafts.order_by().values("document"))
+        reviewed = dict(sets.values_list("author_id").annotate(n=Count("*")))
+    candidates = []
+    for one in authors:
+        if one.submitted:
+            in_review = reviewed.get(one.pk, 0)
+            free = one.submitted - one.golden - in_review
+            # A set that was withdrawn since its note was compared is no longer free.
+            differing = min(disputed[one.pk], free)
+            candidates.append(GoldCandidate(one.pk, one.name, one.kind, one.submitted, free, in_review, differing))
     order = [AuthorKind.ADJUDICATED, AuthorKind.ANNOTATOR]
     return sorted(
         candidates, key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name)

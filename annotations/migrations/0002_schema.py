@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('text', models.TextField()),
                 ordering=['id'],
-                indexes=[models.Index(fields=['project', 'id'], name='note_by_project'), models.Index(fields=['project', 'sha256'], name='note_by_sha256'), models.Index(fields=['project', 'patient_id'], name='note_by_patient')],
+                indexes=[models.Index(fields=['project'], name='note_count'), models.Index(fields=['project', 'id'], name='note_by_project'), models.Index(fields=['project', 'sha256'], name='note_by_sha256'), models.Index(fields=['project', 'patient_id'], name='note_by_patient')],
                 constraints=[models.UniqueConstraint(fields=('project', 'name'), name='note_name_once')],
             ),
             table(
@@ -213,7 +213,7 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('submitted_at', models.DateTimeField(null=True)),
                 ordering=['id'],
-                indexes=[models.Index(fields=['author', 'state', 'document'], name='set_by_author'), models.Index(fields=['author', 'submitted_at'], name='set_by_submission')],
+                indexes=[models.Index(fields=['author', 'state'], name='set_count'), models.Index(fields=['author', 'state', 'document'], name='set_by_author'), models.Index(fields=['author', 'submitted_at'], name='set_by_submission')],
                 constraints=[models.UniqueConstraint(fields=('document', 'author'), name='one_set_per_author')],
             ),
             table(
@@ -487,7 +487,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('open', 'To do'), ('done', 'Done'), ('released', 'Released')], default='open', max_length=8)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ordering=['id'],
-                indexes=[models.Index(fields=['project', 'user', 'state', 'document'], name='assignment_work_list'), models.Index(fields=['user'], name='assignment_by_user')],
+                indexes=[models.Index(fields=['project', 'user', 'state', 'document'], name='assignment_work_list'), models.Index(fields=['user', 'project', 'state'], name='assignment_count')],
                 constraints=[models.UniqueConstraint(fields=('document', 'user'), name='assigned_once')],
             ),
             table(
@@ -923,6 +923,7 @@ class Migration(migrations.Migration):
                 ('document', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='comparison', serialize=False, to='annotations.document')),
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.project')),
                 ('annotators', models.PositiveSmallIntegerField()),
+                ('authors', models.TextField(help_text='The author ids of all annotators, between commas.')),
                 ('blind_annotators', models.PositiveSmallIntegerField(help_text='Annotators whose sets count in agreement figures.')),
                 ('disputed', models.PositiveIntegerField(help_text='Locations where any annotators differ.')),
                 ('tied', models.PositiveIntegerField(default=0, help_text='Locations that a majority of the annotators leaves open.')),

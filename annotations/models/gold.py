@@ -221,6 +221,7 @@ class Comparison(Table):
     document = models.OneToOneField(Document, models.CASCADE, primary_key=True, related_name="comparison")
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     annotators = models.PositiveSmallIntegerField()
+    authors = models.TextField(help_text="The author ids of all annotators, between commas.")
     blind_annotators = models.PositiveSmallIntegerField(help_text="Annotators whose sets count in agreement figures.")
     disputed = models.PositiveIntegerField(help_text="Locations where any annotators differ.")
     tied = models.PositiveIntegerField(default=0, help_text="Locations that a majority of the annotators leaves open.")

@@ -126,6 +126,8 @@ class Document(Table):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["project", "name"], name="note_name_once")]
         indexes = [
+            # PostgreSQL counts the entries of an index without a unique column in less than half of the time.
+            models.Index(fields=["project"], name="note_count"),
             models.Index(fields=["project", "id"], name="note_by_project"),
             models.Index(fields=["project", "sha256"], name="note_by_sha256"),
             models.Index(fields=["project", "patient_id"], name="note_by_patient"),
@@ -258,6 +260,7 @@ class AnnotationSet(Table):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["document", "author"], name="one_set_per_author")]
         indexes = [
+            models.Index(fields=["author", "state"], name="set_count"),  # As in Document.
             models.Index(fields=["author", "state", "document"], name="set_by_author"),
             # For the number of notes that a person submitted today.
             models.Index(fields=["author", "submitted_at"], name="set_by_submission"),
@@ -380,6 +383,6 @@ class Assignment(Table):
         constraints = [models.UniqueConstraint(fields=["document", "user"], name="assigned_once")]
         indexes = [
             models.Index(fields=["project", "user", "state", "document"], name="assignment_work_list"),
-            # Deletion checks and joins by person need an index that begins with the person.
-            models.Index(fields=["user"], name="assignment_by_user"),
+            # For counts, as in Document. Deletion checks and joins by person need an index that begins with the person.
+            models.Index(fields=["user", "project", "state"], name="assignment_count"),
         ]

@@ -123,6 +123,7 @@ def _comparison(project: Project, pk: int, note: _Note, found: Sequence[disagree
         document_id=pk,
         project=project,
         annotators=len(note.annotation_sets),
+        authors=_listed(sorted(note.annotation_sets, key=int)),
         blind_annotators=len(note.counted),
         disputed=disputed,
         tied=sum(not each.unanimous and disagreement.majority_version(note.text, each) is None for each in found),
