@@ -38,6 +38,12 @@ def test_the_first_span_makes_author_and_set_and_an_event_without_text(world: Si
     assert event.data == {"kind": "create", "span": span.pk, "before": None, "after": after}
 
 
+def test_an_author_that_an_import_made_meanwhile_becomes_the_persons(world: SimpleNamespace) -> None:
+    author = make.make_author(world.project, name="ann")
+    assert do(world, create(world.note, world.labels, "Torino", "CITY")).version == 1
+    assert make.reread(author).user == world.ann
+
+
 def test_spans_are_trimmed_and_may_overlap_nest_and_touch(world: SimpleNamespace) -> None:
     span = made(world, " 54 ", "AGE")
     assert (span["start"], span["end"]) == at(world.note.text, "54")

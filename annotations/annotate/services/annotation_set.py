@@ -208,6 +208,8 @@ def _make(note: models.Document, user: models.User, **values: Any) -> tuple[mode
     author, _new = models.Author.objects.get_or_create(
         project=note.project, kind=models.AuthorKind.ANNOTATOR, name=user.username, defaults={"user": user}
     )
+    if author.user_id is None:  # An import made the author in the moment in which the person joined the project.
+        models.Author.objects.filter(pk=author.pk).update(user=user)
     return models.AnnotationSet.objects.get_or_create(document=note, author=author, defaults=values)
 
 
