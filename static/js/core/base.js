@@ -31,6 +31,12 @@
       if (current) row.scrollLeft = current.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
     }
   });
+  // Where a list with a scroll bar of its own was left; the browser itself restores only the page's.
+  document.addEventListener("scrollend", ({ target }) => {
+    if (target instanceof Element && target.matches(".long-list")) history.replaceState({ ...history.state, list: target.scrollTop }, "");
+  }, true);
+  document.addEventListener("DOMContentLoaded", () => document.querySelector(".long-list")?.scrollTo(0, history.state?.list ?? 0));
+
   window.addEventListener("storage", (event) => event.key === KEY && apply(stored()));
 
   // Cookies that last until the browser is closed.
