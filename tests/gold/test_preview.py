@@ -46,8 +46,8 @@ def test_the_preview_says_what_is_skipped_and_the_job_does_it(world, rev):
     assert '<dd id="in-review">1 <small>not gold yet</small></dd>' in html
     ann = Author.objects.get(project=world.project, name=world.ann.username)
     said = card_of(html, ann)
-    for words in ("4 submitted, 2 would become gold.", "1 is skipped because its note already has gold.",
-                  "1 is skipped because a review of its note is open."):  # fmt: skip
+    for words in ("4 submitted, 2 would become gold.", "1 is skipped: its note has gold.",
+                  "1 is skipped: a review of its note is open."):  # fmt: skip
         assert words in said
     rev.post(reverse("job_start_gold", args=["covid"]), {"author": ann.pk})
     job = Job.objects.get()
@@ -59,12 +59,12 @@ def test_unresolved_disagreements_are_counted_and_linked(world, rev):
     make.make_set(world.four[0], world.adjudicated, [ROSSI])  # an adjudication that is not finished resolves nothing
     html = check_page(rev.get(GOLD))
     notice = html.split('id="disputed"')[1].split("</div>")[0]
-    assert "2 notes without gold have unresolved disagreements between annotators." in notice
+    assert "2 notes without gold have unresolved disagreements." in notice
     for note, linked in zip(world.four, [True, False, False, True], strict=True):
         assert (reverse("adjudicate", args=["covid", note.pk]) in notice) == linked
     assert reverse("adjudications", args=["covid"]) in notice
     ann = Author.objects.get(project=world.project, name=world.ann.username)
-    assert "1 of those that would become gold has unresolved disagreements." in card_of(html, ann)
+    assert "1 of these has disagreements." in card_of(html, ann)
 
 
 def test_adjudicated_sets_come_first_and_are_resolved(world, rev):

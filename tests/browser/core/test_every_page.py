@@ -24,7 +24,7 @@ def test_beside_the_text_or_folded_on_a_phone(page_of, live):
     page.goto(live("project_settings", "ward"))
     contents = page.get_by_role("navigation", name="Contents")
     expect(contents.get_by_role("link").first).to_be_visible()
-    assert contents.bounding_box()["x"] > page.locator(".page > section").first.bounding_box()["x"]
+    assert contents.bounding_box()["x"] > page.locator("main section").last.bounding_box()["x"]
     headings = page.locator("main h2[id]").count()
     assert contents.get_by_role("link").count() == headings
     link = contents.get_by_role("link").nth(1)
