@@ -21,6 +21,7 @@ from annotations.models import (
     AnnotationSet,
     Author,
     AuthorKind,
+    ChangedGold,
     Comparison,
     Document,
     GoldVersion,
@@ -77,32 +78,39 @@ class Difference:
         return not (self.notes or self.erased)
 
 
+def _changed_notes(version: GoldVersion) -> tuple[QuerySet[Any, Any], QuerySet[Any, Any]]:
+    """The current gold and the rows of the last version, of the notes whose gold a trigger saw change since then."""
+    changed = ChangedGold.objects.filter(project_id=version.project_id).order_by().values("document_id")
+    sets, frozen = gold_sets(version.project), GoldVersionNote.objects.filter(version=version)
+    return sets.filter(document__in=changed).order_by(), frozen.filter(document__in=changed).order_by()
+
+
 def _touched(version: GoldVersion) -> dict[int, int]:
     """The gold sets that aren't those that were frozen, or were changed since, by note.
 
     Every write to a gold set increases its version, and a set that is made again has another id. The database compares
     two lists: a join takes it a minute as long as it has no statistics of a version that was just frozen.
     """
-    frozen = (
-        GoldVersionNote.objects.filter(version=version).order_by().values_list("document_id", "gold", "gold_number")
-    )
-    sets = gold_sets(version.project).order_by().values_list("document_id", "pk", "version")
-    return {document: pk for document, pk, _number in sets.difference(frozen)}
+    sets, frozen = _changed_notes(version)
+    current = sets.values_list("document_id", "pk", "version")
+    return {
+        document: pk
+        for document, pk, _number in current.difference(frozen.values_list("document_id", "gold", "gold_number"))
+    }
 
 
 def _removed(version: GoldVersion) -> list[int]:
     """The notes of the version that have no gold now."""
-    frozen = GoldVersionNote.objects.filter(version=version).order_by().values_list("document_id", flat=True)
-    return list(frozen.difference(gold_sets(version.project).order_by().values_list("document_id", flat=True)))
+    sets, frozen = _changed_notes(version)
+    return list(frozen.values_list("document_id", flat=True).difference(sets.values_list("document_id", flat=True)))
 
 
 def difference(version: GoldVersion) -> Difference:
-    """How the current gold differs from the version. Reads only notes whose gold was changed."""
+    """How the current gold differs from the last version. Reads only notes whose gold was changed."""
     notes = GoldVersionNote.objects.filter(version=version).order_by()
-    touched = _touched(version)
-    if not touched and not version.erased_count and notes.count() == gold_sets(version.project).count():
-        return Difference(0, 0, 0, 0, 0)
-    removed = _removed(version)
+    touched, removed = _touched(version), _removed(version)
+    if not touched and not removed:
+        return Difference(0, 0, version.erased_count, 0, 0)
     known = set(notes.filter(document__in=among(touched)).values_list("document_id", flat=True))
     if len(known) > MOST_COMPARED:
         return Difference(len(touched), len(removed), version.erased_count, None, None)
@@ -120,8 +128,8 @@ def difference(version: GoldVersion) -> Difference:
 
 
 def has_changed(version: GoldVersion) -> bool:
-    """Whether freezing now would make a new version. Stops at the first note that differs."""
-    if version.erased_count or version.notes.count() != gold_sets(version.project).count():
+    """Whether freezing would make a new version after this last one. Stops at the first note that differs."""
+    if version.erased_count or _removed(version):
         return True
     touched = _touched(version)
     known = GoldVersionNote.objects.filter(version=version, document__in=among(touched)).count() if touched else 0

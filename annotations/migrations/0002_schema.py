@@ -105,6 +105,13 @@ class Migration(migrations.Migration):
                 ordering=['-id'],
             ),
             table(
+                'ChangedGold',
+                ('project_id', models.BigIntegerField()),
+                ('document_id', models.BigIntegerField()),
+                ordering=['id'],
+                indexes=[models.Index(fields=['project_id', 'document_id'], name='changed_gold_by_note')],
+            ),
+            table(
                 'Stale',
                 ('document_id', models.BigIntegerField(primary_key=True, serialize=False)),
                 ordering=['document_id'],

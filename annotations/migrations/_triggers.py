@@ -4,7 +4,7 @@ Only the events of a project that is being deleted can be deleted. They are reco
 not that of projects: SQLite can't rewrite a table while a trigger of another table names it.
 
 A submitted annotation set of an annotator that was added, changed or deleted puts its note into the table of stale
-comparisons, in the same transaction. SQLite drops a table's triggers where a migration has to rewrite the table; a test
+comparisons, in the same transaction, and one of gold into the table of changed gold. SQLite drops a table's triggers where a migration has to rewrite the table; a test
 checks that they are there.
 """
 
@@ -21,6 +21,14 @@ SQLITE = [
             WHEN {when} AND EXISTS
               (SELECT 1 FROM annotations_author WHERE id = {row}.author_id AND kind = 'annotator')
             BEGIN INSERT OR IGNORE INTO annotations_stale (document_id) VALUES ({row}.document_id); END"""
+        for event, when in WHEN.items()
+        for row in ["OLD" if event == "DELETE" else "NEW"]
+    ),
+    *(
+        f"""CREATE TRIGGER gold_{event.lower()}_changed AFTER {event} ON annotations_annotationset WHEN {when}
+            BEGIN INSERT INTO annotations_changedgold (project_id, document_id)
+              SELECT project_id, {row}.document_id FROM annotations_author
+              WHERE id = {row}.author_id AND kind = 'gold'; END"""
         for event, when in WHEN.items()
         for row in ["OLD" if event == "DELETE" else "NEW"]
     ),
@@ -42,6 +50,9 @@ POSTGRESQL = [
            INSERT INTO annotations_stale (document_id) VALUES (changed.document_id)
            ON CONFLICT (document_id) DO UPDATE SET document_id = excluded.document_id;
          END IF;
+         INSERT INTO annotations_changedgold (project_id, document_id)
+           SELECT project_id, changed.document_id FROM annotations_author
+           WHERE id = changed.author_id AND kind = 'gold';
          RETURN NULL;
        END $$""",
     *(

@@ -60,6 +60,21 @@ class GoldVersionNote(Table):
         return f"gold version note {self.pk}"
 
 
+class ChangedGold(Table):
+    """A note whose submitted gold was added, changed or removed since the last version, once for each change.
+
+    A trigger adds rows in the transaction of the change: no foreign keys. Freezing deletes them before it reads the
+    gold. Nobody updates a row, so that neither of both waits for the other.
+    """
+
+    project_id = models.BigIntegerField()
+    document_id = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["project_id", "document_id"], name="changed_gold_by_note")]
+
+
 class Resolution(Table):
     """An adjudicator's decision on one location of a note, where annotators differ or all agree.
 

@@ -1,15 +1,19 @@
 """The statement about changes since the last version says what freezing would find."""
 
+import io
 import re
+import threading
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.gold.selectors import difference, has_changed
+from annotations.gold.selectors import Difference, difference, has_changed
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import GoldVersion, GoldVersionNote, Project, Span
+from annotations.models import ChangedGold, GoldVersion, GoldVersionNote, Project, Span
+from annotations.ops.services.archives.reading import import_archive
+from annotations.ops.services.archives.writing import write_archive
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import update_label
 from annotations.review.services.finishing import finish_review, reopen_review
@@ -18,6 +22,7 @@ from tests import factories as make
 from tests.gold.test_preview import GOLD, ROSSI, TEXT, TORINO
 from tests.held import made_once
 from tests.projects.overview_pages import rows, show, stages
+from tests.waiting import HANGS
 from tests.worlds.checks import check_page
 from tests.worlds.pages import make_world, signed_in
 from tests.worlds.reviewing import review, suggestions
@@ -116,14 +121,55 @@ def replace(world, note, spans, name):
     make_gold(document=note, annotation_set=other, actor=world.rev, replace=True)
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL rightly scans tables this small")
-def test_an_index_has_all_that_is_compared_where_nothing_differs(world):
+def test_only_notes_whose_gold_changed_are_compared(world):
+    assert not ChangedGold.objects.exists() and difference(world.version).same
+    replace(world, world.five[0], [ROSSI], "one")
+    make_gold(document=world.five[4], annotation_set=world.anns[4], actor=world.rev)
+    withdraw_gold(document=world.five[1], actor=world.rev)
+    changed = {world.five[number].pk for number in (0, 1, 4)}
+    assert set(ChangedGold.objects.values_list("document_id", flat=True)) == changed
     with CaptureQueriesContext(connection) as captured:
-        assert difference(world.version).same
-    [compared] = [query["sql"] for query in captured if "EXCEPT" in query["sql"]]
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN QUERY PLAN {compared}")
-        assert "USING COVERING INDEX frozen_gold" in str(cursor.fetchall())
+        assert difference(world.version).notes == 3
+    assert sum("EXCEPT" in query["sql"] for query in captured) == 2
+    freeze(project=world.project, actor=world.rev)
+    assert not ChangedGold.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_copy_of_the_project_differs_as_much():
+    world = make_frozen()
+    replace(world, world.five[0], [ROSSI], "one")
+    make_gold(document=world.five[4], annotation_set=world.anns[4], actor=world.rev)
+    withdraw_gold(document=world.five[1], actor=world.rev)
+    file = io.BytesIO()
+    write_archive(project=world.project, target=file)
+    import_archive(file=file, slug="copy")
+    version = GoldVersion.objects.get(project__slug="copy")
+    assert difference(version) == difference(world.version) == Difference(2, 1, 0, 5, 0)
+
+
+@pytest.mark.postgresql
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite lets one transaction write at a time")
+@pytest.mark.django_db(transaction=True)
+def test_gold_that_changes_while_a_version_is_frozen_differs_from_it(at_once):
+    """The change is not committed when the gold is read. Nobody waits for the other."""
+    world, changed, frozen = make_frozen(), threading.Event(), threading.Event()
+    replace(world, world.five[0], [ROSSI], "one")
+
+    def change():
+        with transaction.atomic():
+            replace(world, world.five[0], [ROSSI, (19, 25, "HOSPITAL")], "two")
+            changed.set()
+            assert frozen.wait(HANGS)
+
+    def freeze_meanwhile():
+        assert changed.wait(HANGS)
+        version, _made = freeze(project=world.project, actor=world.rev)
+        frozen.set()
+        return version
+
+    _none, version = at_once(change, freeze_meanwhile)
+    assert version.number == 2 and difference(version) == Difference(1, 0, 0, 1, 0)
 
 
 def test_spans_and_labels_that_differ(world, differs):

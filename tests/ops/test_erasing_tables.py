@@ -8,7 +8,7 @@ import pytest
 from django.apps import apps
 from django.db import models
 
-from annotations.models import Document, Event, Project, Stale
+from annotations.models import ChangedGold, Document, Event, Project, Stale
 
 # The tables of a project that `erase_patient` empties, besides notes and rows that cascade from notes.
 EMPTIED = {
@@ -20,7 +20,7 @@ EMPTIED = {
     "annotations.StoredFile": "uploads, exports, and originals of the notes; a manager is asked to retire models",
     "annotations.StoredChunk": "with its file", "annotations.Delivery": "those about the notes",
     "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
-    "annotations.Stale": "those of the notes",
+    "annotations.Stale": "those of the notes", "annotations.ChangedGold": "those of the notes",
     "models_runtime.FeedFile": "names of files of the notes, and of the patient's other files; a keyed hash stays",
     "annotations.PublishedDecision": "pairs of the notes, those with a note as candidate, and those not compared yet",
     "annotations.Recording": "with its note; an erasure waits for the job that makes the note",
@@ -168,7 +168,7 @@ def goes_with_notes(model, seen=frozenset()):
 def concerned():
     for model in apps.get_models():
         ours = model._meta.app_label in OURS
-        if ours and (model in (Event, Stale) or reaches(model, Document) or reaches(model, Project)):
+        if ours and (model in (ChangedGold, Event, Stale) or reaches(model, Document) or reaches(model, Project)):
             yield model
 
 

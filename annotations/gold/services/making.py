@@ -21,6 +21,7 @@ from annotations.models import (
     AnnotationSetState,
     Author,
     AuthorKind,
+    ChangedGold,
     Document,
     GoldVersion,
     GoldVersionNote,
@@ -234,6 +235,8 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
         last = project.gold_versions.order_by("-number").first()
         if last is not None and not has_changed(last):
             return last, False
+        # What changes the gold from now on adds a row that stays, whether the new version contains it or not.
+        ChangedGold.objects.filter(project_id=project.pk).delete()
         version = GoldVersion.objects.create(
             project=project, number=last.number + 1 if last else 1, note_count=0, span_count=0,
             reason=reason.strip()[:300], created_by=actor,

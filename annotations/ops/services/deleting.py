@@ -123,5 +123,6 @@ def _delete_rest(project_id: int) -> None:
     # Categories and labels protect each other, so labels go first.
     models.Label.objects.filter(label_set__project=project).delete()
     project.delete()
+    models.ChangedGold.objects.filter(project_id=project_id).delete()
     models.Deletion.objects.filter(pk=project_id).delete()
     transaction.on_commit(empty_write_ahead_log)

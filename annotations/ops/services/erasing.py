@@ -138,8 +138,9 @@ def _erase(project: models.Project, chosen: Chosen, record: Record, patient: str
         models.Document.objects.filter(pk__in=ids).delete()
         remove_strings(tally)
         _forget_strings(project, strings)
-        # A database trigger marked the notes as stale when their submitted sets were deleted.
+        # A database trigger marked the notes when their submitted sets were deleted.
         models.Stale.objects.filter(document_id__in=ids).delete()
+        models.ChangedGold.objects.filter(project_id=project.pk, document_id__in=ids).delete()
         record(preview, ids)
         transaction.on_commit(empty_write_ahead_log)
     return preview

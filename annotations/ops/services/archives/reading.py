@@ -333,6 +333,14 @@ def link_newest_version(project: models.Project) -> None:
         for note in same:
             note.gold, note.gold_number = golds[note.document_id]
         models.GoldVersionNote.objects.bulk_update(same, ["gold", "gold_number"])
+        # A database trigger has marked all gold, but no note of the version without gold.
+        marks = models.ChangedGold.objects.filter(project_id=project.pk)
+        marks.filter(document_id__in=[note.document_id for note in notes]).delete()
+        marks.bulk_create(
+            models.ChangedGold(project_id=project.pk, document_id=note.document_id)
+            for note in notes
+            if note.gold is None
+        )
 
 
 def list_for_review(project: models.Project) -> None:
