@@ -28,7 +28,7 @@ from annotations.models import AuthorKind, Recording, RegionDecision, RegionSort
 ROWS = 50
 REGIONS = 50
 # A longer number than any file has bytes is no number here.
-_RANGE = re.compile(r"\s*bytes\s*=([0-9]{0,18})-([0-9]{0,18})")
+_RANGE = re.compile(r"\s*bytes\s*=(?=.?[0-9])([0-9]{0,18})-([0-9]{0,18})")
 TYPES = {"FLAC": "audio/flac", "MP3": "audio/mpeg", "OGG": "audio/ogg"}
 
 
@@ -157,7 +157,7 @@ def _changed(request: Request, access: Access, row: Recording, change: Any) -> H
 
 @in_project(Can.SEE_PROJECT)
 def recording_file(request: Request, access: Access, pk: int) -> HttpResponseBase:
-    """Send the recording, or the part of it that the header Range names. Hearing it counts as reading.
+    """Send the recording, or the part that a well-formed header Range names. Hearing it counts as reading.
 
     A player asks for one part after the other: they are recorded once in an hour.
     """
@@ -166,35 +166,30 @@ def recording_file(request: Request, access: Access, pk: int) -> HttpResponseBas
         stored = selectors.original_of(row)
     except ServiceError as error:
         raise Http404(str(error)) from error
-    start, end = _range(request.headers.get("Range", ""), stored.size)
-    if start is None:
+    asked = _RANGE.fullmatch(request.headers.get("Range", ""))
+    start, end = _part(asked[1], asked[2], stored.size) if asked else (0, stored.size)
+    if start >= end:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{stored.size}"})
     if start == 0 or not selectors.has_read_lately(access, pk):
         NOTE_READ.record(
             actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "recording"}
         )  # fmt: skip
-    partial = "Range" in request.headers
     response = StreamingHttpResponse(
-        _bytes(stored, start, end), status=206 if partial else 200, content_type=TYPES.get(row.format, "audio/wav")
+        _bytes(stored, start, end), status=206 if asked else 200, content_type=TYPES.get(row.format, "audio/wav")
     )
     response["Accept-Ranges"] = "bytes"
     response["Cache-Control"] = "no-store, private"
     response["Content-Disposition"] = "inline"
     response["Content-Length"] = end - start
-    if partial:
+    if asked:
         response["Content-Range"] = f"bytes {start}-{end - 1}/{stored.size}"
     return response
 
 
-def _range(header: str, size: int) -> tuple[int | None, int]:
-    """The first and the last byte (exclusive) that a header asks for; None if it can't be satisfied."""
-    match = _RANGE.fullmatch(header)
-    if match is None or match[0].endswith("=-"):
-        return (0, size) if size else (None, 0)
-    first, last = match.groups()
+def _part(first: str, last: str, size: int) -> tuple[int, int]:
+    """The first byte and the end (exclusive) of the part that a header asks for; empty if the file has no such part."""
     start = int(first) if first else max(0, size - int(last))
-    end = min(int(last) + 1 if first and last else size, size)
-    return (start, end) if start < end else (None, 0)
+    return start, min(int(last) + 1 if first and last else size, size)
 
 
 def _bytes(stored: StoredFile, start: int, end: int) -> Iterator[bytes]:

@@ -195,7 +195,7 @@ def test_hearing_any_part_of_a_recording_is_recorded_once_in_an_hour(heard, clie
         (None, 200, (0, None)), ("bytes=0-9", 206, (0, 10)), ("bytes=44-", 206, (44, None)),
         ("bytes=-5", 206, (-5, None)),
         ("bytes=99999999-", 416, None), ("bytes=-0", 416, None),
-        (f"bytes={'9' * 5000}-", 206, (0, None)), ("lines=1-2", 206, (0, None)),
+        (f"bytes={'9' * 5000}-", 200, (0, None)), ("lines=1-2", 200, (0, None)), ("bytes=-", 200, (0, None)),
     ],
 )  # fmt: skip
 def test_the_recording_is_sent_in_ranges_and_never_stored(heard, speech, client_of, header, status, bounds):
