@@ -49,7 +49,7 @@ class TermsForm(forms.Form):
     terms = forms.CharField(
         label=_("Terms"),
         max_length=200_000,
-        widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false", "autocapitalize": "none"}),
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "autocapitalize": "none"}),
         help_text=_("One per line. Case and accents don't matter."),
         error_messages={"required": _("Enter at least one term.")},
     )
