@@ -93,7 +93,7 @@ class CertificateTerms(forms.Form):
     purpose = LineField(
         label=gettext_lazy("Purpose"),
         max_length=LONGEST_PURPOSE,
-        help_text=gettext_lazy("The purpose of the release. The certificate states it."),
+        help_text=gettext_lazy("The certificate states it."),
     )
     recipient = LineField(
         label=gettext_lazy("Recipient"),

@@ -17,6 +17,9 @@ from annotations.release.forms.policies import PolicyForm, history_of, offered_p
 from annotations.release.services import policies
 from annotations.text.names import whole_number
 
+# From here, the labels of a policy are in two columns.
+MANY_LABELS = 12
+
 
 @in_project(Can.RELEASE)
 def release_policies(request: Request, access: Access) -> HttpResponse:
@@ -44,7 +47,7 @@ def release_policy(request: Request, access: Access, policy: str) -> HttpRespons
         "name": offered.name,
         "text": offered.text,
         "form": form,
-        "rows": _rows(access, form),
+        "columns": _columns(_rows(access, form)),
         "missing": [label.name for label in labels if label.code not in rules],
         "versions": history_of(access.project, current.slug),
     }
@@ -63,6 +66,15 @@ def _rows(access: Access, form: PolicyForm) -> list[dict[str, Any]]:
         rows.append({"fields": fields, "look": look, "example": example, "first": label.category_id != category})
         category = label.category_id
     return rows
+
+
+def _columns(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The rows in two columns of about the same length, where there are many. The second begins with a category."""
+    if len(rows) < MANY_LABELS:
+        return [rows]
+    starts = [at for at, row in enumerate(rows) if at and row["first"]]
+    middle = min(starts, key=lambda at: abs(2 * at - len(rows)), default=len(rows) // 2)
+    return [rows[:middle], rows[middle:]]
 
 
 def _example(request: Request, access: Access, form: PolicyForm, labels: list[Label]) -> HttpResponse:
