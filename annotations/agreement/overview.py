@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.agreement.rules.units import ComparedUnit, Granularity
-from annotations.agreement.selectors.adjudications import Show, adjudicated_sets, outcomes, to_adjudicate
+from annotations.agreement.selectors.adjudications import Show, adjudicated_sets, notes_left, outcomes
 from annotations.agreement.selectors.figures import counted_sets
 from annotations.agreement.views.agreement import trend_of
 from annotations.core import navigation, overview
@@ -62,7 +62,7 @@ OUTCOMES = 5
 
 @overview.needs.part(10, Can.MAKE_GOLD)
 def waiting(access: Access) -> list[overview.Need]:
-    if not (n := to_adjudicate(access.project, access.user.pk)[: navigation.MOST + 1].count()):
+    if not (n := notes_left(access)):
         return []
     shown = f"{navigation.MOST}+" if n > navigation.MOST else n
     text = ngettext("%(n)s note waits for adjudication.", "%(n)s notes wait for adjudication.", n) % {"n": shown}

@@ -78,39 +78,29 @@ class Difference:
         return not (self.notes or self.erased)
 
 
-def _changed_notes(version: GoldVersion) -> tuple[QuerySet[Any, Any], QuerySet[Any, Any]]:
-    """The current gold and the rows of the last version, of the notes whose gold a trigger saw change since then."""
-    changed = ChangedGold.objects.filter(project_id=version.project_id).order_by().values("document_id")
-    sets, frozen = gold_sets(version.project), GoldVersionNote.objects.filter(version=version)
-    return sets.filter(document__in=changed).order_by(), frozen.filter(document__in=changed).order_by()
+def _differing(version: GoldVersion) -> tuple[dict[int, int], list[int]]:
+    """The current gold sets by note that aren't those of the last version, and its notes that have no gold now.
 
-
-def _touched(version: GoldVersion) -> dict[int, int]:
-    """The gold sets that aren't those that were frozen, or were changed since, by note.
-
-    Every write to a gold set increases its version, and a set that is made again has another id. The database compares
-    two lists: a join takes it a minute as long as it has no statistics of a version that was just frozen.
+    Every write to a gold set increases its version, and a set that is made again has another id. A trigger lists the
+    notes whose gold changed. Where these are many, two whole lists are compared: a join takes PostgreSQL a minute as
+    long as it has no statistics of a version that was just frozen.
     """
-    sets, frozen = _changed_notes(version)
-    current = sets.values_list("document_id", "pk", "version")
-    return {
-        document: pk
-        for document, pk, _number in current.difference(frozen.values_list("document_id", "gold", "gold_number"))
-    }
-
-
-def _removed(version: GoldVersion) -> list[int]:
-    """The notes of the version that have no gold now."""
-    sets, frozen = _changed_notes(version)
-    return list(frozen.values_list("document_id", flat=True).difference(sets.values_list("document_id", flat=True)))
+    sets, frozen = gold_sets(version.project).order_by(), version.notes.order_by()
+    changed = ChangedGold.objects.filter(project_id=version.project_id).order_by().values_list("document_id", flat=True)
+    if len(notes := list(changed.distinct()[: MOST_COMPARED + 1])) <= MOST_COMPARED:
+        few = among(notes)
+        sets, frozen = sets.filter(document__in=few), frozen.filter(document__in=few)
+    touched = sets.values_list("document_id", "pk", "version").difference(
+        frozen.values_list("document_id", "gold", "gold_number")
+    )
+    removed = frozen.values_list("document_id", flat=True).difference(sets.values_list("document_id", flat=True))
+    return {note: pk for note, pk, _number in touched}, list(removed)
 
 
 def difference(version: GoldVersion) -> Difference:
     """How the current gold differs from the last version. Reads only notes whose gold was changed."""
-    notes = GoldVersionNote.objects.filter(version=version).order_by()
-    touched, removed = _touched(version), _removed(version)
-    if not touched and not removed:
-        return Difference(0, 0, version.erased_count, 0, 0)
+    touched, removed = _differing(version)
+    notes = version.notes.order_by()
     known = set(notes.filter(document__in=among(touched)).values_list("document_id", flat=True))
     if len(known) > MOST_COMPARED:
         return Difference(len(touched), len(removed), version.erased_count, None, None)
@@ -129,11 +119,10 @@ def difference(version: GoldVersion) -> Difference:
 
 def has_changed(version: GoldVersion) -> bool:
     """Whether freezing would make a new version after this last one. Stops at the first note that differs."""
-    if version.erased_count or _removed(version):
+    touched, removed = _differing(version)
+    if version.erased_count or removed:
         return True
-    touched = _touched(version)
-    known = GoldVersionNote.objects.filter(version=version, document__in=among(touched)).count() if touched else 0
-    if known < len(touched):
+    if version.notes.filter(document__in=among(touched)).count() < len(touched):
         return True
     return any(diff(before, after) for before, after in _changed(version, touched, touched))
 
@@ -277,11 +266,12 @@ def state_for(access: Access, last: GoldVersion | None) -> GoldState:
 
 def _open_disagreements(project: Project) -> QuerySet[Comparison]:
     """The notes on which annotators disagree and whose adjudication is not finished, as far as they are compared."""
+    found = Comparison.objects.filter(project=project, disputed__gt=0)
     authors = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).values_list("pk", flat=True)
-    adjudicated = AnnotationSet.objects.filter(
-        author_id=authors.first() or 0, state=SUBMITTED, document_id=OuterRef("document_id")
-    )
-    return Comparison.objects.filter(~Exists(adjudicated), project=project, disputed__gt=0)
+    if (author := authors.first()) is None:
+        return found
+    adjudicated = AnnotationSet.objects.filter(author_id=author, state=SUBMITTED, document_id=OuterRef("document_id"))
+    return found.filter(~Exists(adjudicated))
 
 
 def _disputed(

@@ -5,7 +5,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import AnnotationSet, AnnotationSetState, Author, Review
+from annotations.models import Author, Review
+from annotations.projects.selectors.projects import counts
 from annotations.review.selectors.reviewing import ReviewProgress, run_authors, waiting_of
 
 # So many of the newest runs are shown.
@@ -14,13 +15,12 @@ RUNS = 20
 
 @overview.queues.part(10, Can.MAKE_GOLD)
 def review_queues(access: Access) -> list[overview.OverviewCard]:
-    """The newest runs that wait for this person, and how many have no notes left, by three queries over indexes.
+    """The newest runs that wait for this person, and how many have no notes left, by two queries over indexes.
 
     A count of suggestions could reveal a planted leak; a count of notes can't.
     """
     authors = {author.pk: author for author in run_authors(access.project)[:RUNS]}
-    sets = AnnotationSet.objects.filter(author__in=list(authors), state=AnnotationSetState.SUBMITTED).order_by()
-    total = dict(sets.values_list("author_id").annotate(n=Count("*")))
+    total = {one.author: one.submitted for one in access.once(counts).authors if one.submitted}
     reviews = Review.objects.filter(author__in=list(authors), finished_at__isnull=False).order_by()
     done = dict(reviews.values_list("author_id").annotate(n=Count("*")))
     between = waiting_of(authors, access.user)

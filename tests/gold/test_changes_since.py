@@ -6,7 +6,6 @@ import threading
 
 import pytest
 from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.gold.selectors import Difference, difference, has_changed
@@ -128,9 +127,7 @@ def test_only_notes_whose_gold_changed_are_compared(world):
     withdraw_gold(document=world.five[1], actor=world.rev)
     changed = {world.five[number].pk for number in (0, 1, 4)}
     assert set(ChangedGold.objects.values_list("document_id", flat=True)) == changed
-    with CaptureQueriesContext(connection) as captured:
-        assert difference(world.version).notes == 3
-    assert sum("EXCEPT" in query["sql"] for query in captured) == 2
+    assert difference(world.version).notes == 3
     freeze(project=world.project, actor=world.rev)
     assert not ChangedGold.objects.exists()
 
