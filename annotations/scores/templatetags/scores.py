@@ -121,6 +121,6 @@ def _bar(y: int, value: float | None, most: float, text: str, css: str) -> SafeS
 
 
 @register.inclusion_tag("includes/published_tables.html")
-def published(page: str, opened: object = False) -> dict[str, object]:
-    """Show the published tables of a page, one of the names in `ON_PAGE`, folded unless `opened`."""
-    return {"tables": ON_PAGE[page], "opened": opened}
+def published(page: str) -> dict[str, object]:
+    """Show the published tables of a page, one of the names in `ON_PAGE`, folded."""
+    return {"tables": ON_PAGE[page]}
