@@ -62,7 +62,8 @@
       button.type = "button";
       button.className = "sort";
       // A word with an explanation is a button of its own.
-      if (head.querySelector(":scope > .term")) button.ariaLabel = `↕ ${head.innerText.trim()}`;
+      const word = head.querySelector(":scope > .term");
+      if (word) button.ariaLabel = `↕ ${word.textContent.trim()}`;
       else button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
