@@ -14,10 +14,11 @@ function formatIn(timeZone) {
   }
 }
 
-const format = formatIn(globalThis.document?.documentElement.dataset.timeZone);
+let format; // made with the first moment, because a new browser process takes 20 ms to load the data of languages
 
 /** A point in time as text, 23 Nov 2026, 14:05, and as a title with the seconds and the time zone. @param {string} at as ISO text */
 export function moment(at) {
+  format ??= formatIn(globalThis.document?.documentElement.dataset.timeZone);
   const { day, month, year, hour, minute, second } = Object.fromEntries(format.formatToParts(new Date(at)).map((part) => [part.type, part.value]));
   const text = `${day} ${month} ${year}, ${hour}:${minute}`;
   return { text, title: `${text}:${second} (${format.resolvedOptions().timeZone})` };

@@ -6,8 +6,7 @@
 
 (() => {
   const language = document.documentElement.lang || "en";
-  const words = new Intl.Collator(language, { numeric: true });
-  const point = new Intl.NumberFormat(language).formatToParts(1.5).find((part) => part.type === "decimal")?.value ?? ".";
+  let point = "."; // of decimals; sorting looks it up, because a new browser process takes 20 ms to load the data of languages
   // On a small screen, tables become lists of cards without visible column names (static/css/media.css).
   const narrow = matchMedia("(max-width: 640px)");
   const orders = /** @type {WeakMap<HTMLTableSectionElement, HTMLTableRowElement[]>} */ (new WeakMap());
@@ -43,6 +42,8 @@
       body.append(...rows);
       return;
     }
+    point = new Intl.NumberFormat(language).formatToParts(1.5).find((part) => part.type === "decimal")?.value ?? ".";
+    const words = new Intl.Collator(language, { numeric: true });
     const known = rows.filter((row) => (value ? !Number.isNaN(value(row)) : text(row, column)));
     known.sort((a, b) => sign * (value ? value(a) - value(b) : words.compare(text(a, column), text(b, column))));
     const sorted = new Set(known);

@@ -38,7 +38,7 @@ export function* matches(pattern, line, group = 0) {
 export function expressionsOf(line) {
   const out = [];
   for (const { kind, pattern } of EXPRESSIONS) {
-    for (const [start, end] of matches(pattern, line)) out.push({ start, end, kind });
+    for (const [start, end] of matches(pattern(), line)) out.push({ start, end, kind });
   }
   return out;
 }

@@ -6,7 +6,8 @@ const STRONG = /\p{L}/u;
 // UTF-16 units that a step reads: longer than any grapheme cluster, short enough to be fast.
 const NEAR = 128;
 
-const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+let segmenter; // made on first use, because a new browser process takes 20 ms to load the data of languages
+const clusters = (text) => (segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" })).segment(text);
 
 const isBreak = (character) => character === "\n" || character === "\r";
 
@@ -34,7 +35,7 @@ export function isRightToLeft(text, unit) {
 /** The end of the character (grapheme cluster) that begins at an offset. */
 export function characterAfter(text, unit) {
   if (unit >= text.length) return text.length;
-  const [first] = segmenter.segment(text.slice(unit, unit + NEAR));
+  const [first] = clusters(text.slice(unit, unit + NEAR));
   return unit + first.segment.length;
 }
 
@@ -42,7 +43,7 @@ export function characterAfter(text, unit) {
 export function characterBefore(text, unit) {
   if (unit <= 0) return 0;
   const from = Math.max(0, unit - NEAR);
-  return from + [...segmenter.segment(text.slice(from, unit))].at(-1).index;
+  return from + [...clusters(text.slice(from, unit))].at(-1).index;
 }
 
 // The characters that join others to one picture: joiners, skin tones, flags, keycaps, tags. Each is listed on purpose.
