@@ -19,6 +19,7 @@ from annotations.core.api.routes import Answer, ApiRequest, Body, Problem, Proje
 from annotations.gold import selectors
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
+from annotations.gold.selectors.state import GoldCandidate, GoldState, state_for
 from annotations.gold.services import statistics
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
@@ -48,7 +49,7 @@ class GoldNow(Answer):
     in_review: int
     disputed: int = Field(validation_alias="disputed.count")
     changed: bool
-    sources: list[selectors.GoldCandidate]
+    sources: list[GoldCandidate]
 
 
 class VersionItem(Answer):
@@ -140,9 +141,9 @@ class BulkGold(Body):
 
 
 @router.get(GOLD, Can.READ_NOTES, response=GoldNow)
-def read_gold(access: Access) -> selectors.GoldState:
+def read_gold(access: Access) -> GoldState:
     """Count the gold, and list the authors that it can be made from."""
-    return selectors.state_for(access, selectors.version_rows(access.project).first())
+    return state_for(access, selectors.version_rows(access.project).first())
 
 
 @router.post(f"{GOLD}/make", Can.MAKE_GOLD, response={202: JobItem})

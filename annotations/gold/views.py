@@ -18,6 +18,7 @@ from annotations.gold import selectors
 from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
 from annotations.gold.rules import ChangeKind
+from annotations.gold.selectors.state import state_for
 from annotations.gold.services import splitting
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.statistics import (
@@ -53,7 +54,7 @@ def gold(request: Request, access: Access) -> HttpResponse:
         "page": paged(request, rows, VERSIONS),
         "last": last,
         "late": late,
-        "state": None if late else selectors.state_for(access, last),
+        "state": None if late else state_for(access, last),
         "form": FreezeForm(),
         "token": uuid.uuid4(),
     }

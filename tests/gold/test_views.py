@@ -5,7 +5,8 @@ from django.urls import reverse
 
 from annotations.core.services import NOTE_READ
 from annotations.gold.events import GOLD_SPLIT
-from annotations.gold.selectors import gold_state, version_page
+from annotations.gold.selectors import version_page
+from annotations.gold.selectors.state import gold_state
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.models import Author, Event, GoldVersion, GoldVersionNote
 from annotations.projects.selectors import projects as projects_selector
