@@ -4,8 +4,8 @@ Only the events of a project that is being deleted can be deleted. They are reco
 not that of projects: SQLite can't rewrite a table while a trigger of another table names it.
 
 A submitted annotation set of an annotator that was added, changed or deleted puts its note into the table of stale
-comparisons, in the same transaction, and one of gold into the table of changed gold. SQLite drops a table's triggers where a migration has to rewrite the table; a test
-checks that they are there.
+comparisons, in the same transaction, and one of gold into the table of changed gold. SQLite drops a table's triggers
+where a migration has to rewrite the table; a test checks that they are there.
 """
 
 WHEN = {"INSERT": "NEW.state = 'submitted'", "DELETE": "OLD.state = 'submitted'"}
