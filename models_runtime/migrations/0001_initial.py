@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('annotations', '0002_schema'),
+        ('annotations', '0002_all_tables'),
     ]
 
     operations = [

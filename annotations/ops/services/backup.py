@@ -37,7 +37,9 @@ from annotations.ops.services.backup_engines import Engine
 
 Migration = tuple[str, str]
 # Every database from before the first release has one of these migrations, since its tables were written anew.
-BEFORE_RELEASES: Final = tuple(("annotations", name) for name in ("0001_initial", "0002_initial", "0002_tables"))
+BEFORE_RELEASES: Final = tuple(
+    ("annotations", name) for name in ("0001_initial", "0002_initial", "0002_tables", "0002_schema")
+)
 
 
 class SchemaState(NamedTuple):
