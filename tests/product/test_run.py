@@ -88,6 +88,7 @@ def test_a_browser_without_files_gets_them_within_the_page(running, browser):
         assert page.evaluate(linked) == [0, "object"]
         assert page.evaluate("getComputedStyle(document.body).display") == "flex"
         assert first.header_value("Content-Encoding") == "gzip"
+        page.wait_for_selector("link[rel=prefetch][href*=annotate]", state="attached")
         later = page.reload(wait_until="networkidle")
         assert page.evaluate(linked) == [3, "object"]
         assert later.header_value("Content-Encoding") is None

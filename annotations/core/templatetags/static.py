@@ -85,11 +85,15 @@ def styles(context: Context, path: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def files_ahead(context: Context) -> SafeString:
-    """The elements by which an idle browser fetches the files of all working pages, if it has none."""
+    """The elements by which a browser without files fetches those of all working pages.
+
+    static/js/core/base.js takes them out of the template once the page is open, so that opening it waits for none.
+    """
     if not _nonce(context):
         return SafeString()
     names = ("js/core/base.js", SITE_SCRIPT, "css/site.css", *WORKING_SCRIPTS, *WORKING_STYLES)
-    return format_html_join("\n", '<link rel="prefetch" href="{}">', ((static(name),) for name in names))
+    links = format_html_join("\n", '<link rel="prefetch" href="{}">', ((static(name),) for name in names))
+    return format_html('<template id="files-ahead">{}</template>', links)
 
 
 def _kind(path: str) -> SafeString:

@@ -44,9 +44,13 @@
     if (document.cookie.split("; ").includes(`${name}=${value}`)) return;
     document.cookie = `${name}=${value}; path=/; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
   };
-  // The server shows times in this zone (deidreview/middleware.py). Not before the first paint: its name takes a new browser process 20 ms.
-  const keepZone = () => keep("deidreview-timezone", Intl.DateTimeFormat().resolvedOptions().timeZone);
-  window.addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(keepZone));
+  const afterOpening = () => {
+    // The server shows times in this zone (deidreview/middleware.py). Its name takes a new browser process 20 ms.
+    keep("deidreview-timezone", Intl.DateTimeFormat().resolvedOptions().timeZone);
+    const ahead = /** @type {HTMLTemplateElement | null} */ (document.getElementById("files-ahead"));
+    if (ahead) document.head.append(ahead.content);
+  };
+  window.addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(afterOpening));
   // Later pages need not contain the files that this one contained or loaded (annotations/core/templatetags/static.py).
   window.addEventListener("load", () => root.dataset.files && keep("deidreview-files", root.dataset.files));
 
