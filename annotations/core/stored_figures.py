@@ -27,6 +27,20 @@ def key_of(*made_of: object) -> str:
     return hashlib.sha256(json.dumps(made_of, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
+# A key in two parts: what was asked for, with counts that are quick to get, and the state of all that it was made of.
+_ASKED = 16
+
+
+def joined_key(asked: str, state: str) -> str:
+    """Return a key that begins with the hash of what was asked for."""
+    return asked[:_ASKED] + state[: 64 - _ASKED]
+
+
+def maybe_cached(project: Project, kind: FigureKind[Any], asked: str) -> bool:
+    """Whether a key that was made by `joined_key` with `asked` is stored, so that the state is worth reading."""
+    return Figures.objects.filter(project=project, kind=kind.name, key__startswith=asked[:_ASKED]).exists()
+
+
 # The products are taken modulo this prime, since SQLite refuses sums beyond 64 bits.
 _PRIME = 1_000_003
 

@@ -1,11 +1,11 @@
 """Input of scores: the notes of an author that are compared with gold, and their texts and spans."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self, cast
 
-from django.db.models import Count, Max, OuterRef, Q, QuerySet, Sum
-from django.utils.functional import SimpleLazyObject
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.utils.translation import gettext_lazy as _
 
 from annotations import models
@@ -22,6 +22,8 @@ from annotations.text.hashes import text_sha256
 from annotations.text.spans import Span as DomainSpan
 
 BATCH = 250
+# The number of notes whose lengths the database adds up at once.
+LENGTHS = 5_000
 SUBMITTED = models.AnnotationSetState.SUBMITTED
 # The names of units and granularities together.
 LEVELS = {
@@ -70,19 +72,73 @@ class Reference:
 class ComparedNotes:
     """The notes that are scored, and the number of notes that are not.
 
-    `annotation_sets` maps the `count` notes, without `failed` ones, to the author's sets. `drafts` and `unread` count
-    gold notes that the author has not submitted or has no set for. `no_gold` counts notes that the author submitted and
-    that have no gold in the reference. `failed` are gold notes for which a model gave no usable answer: they are scored
-    as notes in which nothing was found, so that failures don't improve the figures.
+    `gold` queries the notes with gold in the reference, `submitted` and `unsubmitted` the author's sets, and `rows` the
+    gold of the notes that are scored, which are those under the condition `scored`. `failed` are gold notes for which a
+    model gave no usable answer: they are scored as notes in which nothing was found, so that failures don't improve the
+    figures.
+
+    Ids and states are read only where they are needed, since a page that offers a job must be quick: it needs counts.
     """
 
-    annotation_sets: Mapping[int, int]
-    count: int
-    drafts: int
-    unread: int
-    no_gold: int
-    key: str
+    reference: Reference
+    author: models.Author
+    gold: QuerySet[Any, Any]
+    submitted: QuerySet[models.AnnotationSet]
+    unsubmitted: QuerySet[models.AnnotationSet]
+    scored: Q
+    rows: QuerySet[Any, Any]
     failed: frozenset[int] = frozenset()
+
+    @cached_property
+    def annotation_sets(self) -> dict[int, int]:
+        """The author's sets by note, without `failed` ones."""
+        return dict(self._shared.values_list("document_id", "pk"))
+
+    @property
+    def _shared(self) -> QuerySet[models.AnnotationSet]:
+        return self.submitted.filter(document__in=self.gold.values("document_id"))
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        """All counts by one query, each from narrow indexes."""
+        drafts = self.unsubmitted.filter(_of_same_note(self.gold))
+        project = models.Project.objects.filter(pk=self.reference.project.pk).values(
+            notes=CountedRows(self.rows),
+            gold=CountedRows(self.gold),
+            submitted=CountedRows(self.submitted),
+            drafts=CountedRows(drafts),
+        )
+        return cast(dict[str, int], project.get())
+
+    @property
+    def count(self) -> int:
+        return self._counts["notes"]
+
+    @property
+    def drafts(self) -> int:
+        """The number of gold notes that the author has not submitted."""
+        return self._counts["drafts"]
+
+    @property
+    def unread(self) -> int:
+        """The number of gold notes that the author has no set for."""
+        return self._counts["gold"] - self.count - self.drafts
+
+    @property
+    def no_gold(self) -> int:
+        """The number of notes that the author submitted and that have no gold in the reference."""
+        return self._counts["submitted"] - self.count + len(self.failed)
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of everything that their score depends on, except the label set."""
+        version, failed = self.reference.version, sorted(self.failed)
+        if version:
+            state: list[Any] = [version.pk, version.content_hash]
+        else:
+            state = state_of_sets(self.gold.filter(document__in=self.submitted.values("document_id")))
+            state += self.gold.filter(document__in=failed).order_by("pk").values_list("pk", "version")
+        return key_of(state_of_sets(self._shared), state, failed, _rewritten_key(self.author))
 
     @property
     def notes(self) -> list[int]:
@@ -91,11 +147,10 @@ class ComparedNotes:
     def __iter__(self) -> Iterator[int]:
         return iter(self.notes)
 
-    def only(self, notes: Collection[int]) -> Self:
-        """Those of the notes that are in `notes`, under the same key."""
-        sets = {note: pk for note, pk in self.annotation_sets.items() if note in notes}
-        failed = self.failed.intersection(notes)
-        return replace(self, annotation_sets=sets, failed=failed, count=len(sets) + len(failed))
+    def only(self, rows: QuerySet[Any, Any]) -> Self:
+        """Those of the notes whose gold is in `rows`."""
+        failed = self.failed and rows.filter(document__in=among(self.failed)).values_list("document_id", flat=True)
+        return replace(self, gold=rows, rows=rows, failed=frozenset(failed))
 
 
 def scorable_authors(project: models.Project, among: QuerySet[models.Author] | None = None) -> QuerySet[models.Author]:
@@ -120,7 +175,9 @@ LANGUAGES: FigureKind[list[str]] = FigureKind("note-languages")
 def note_languages(project: models.Project) -> list[str]:
     """List the languages of the project's notes. They are stored, since finding them reads all notes."""
     notes = models.Document.objects.filter(project=project).order_by()
-    key = key_of(notes.aggregate(count=Count("*"), last=Max("pk")))
+    last = notes.order_by("-pk").values("pk")[:1]
+    state = models.Project.objects.filter(pk=project.pk).values(count=CountedRows(notes), last=Subquery(last))
+    key = key_of(state.get())
     found = cached_value(project, LANGUAGES, key)
     if found is None:
         found = list(notes.values_list("language", flat=True).distinct())
@@ -132,34 +189,24 @@ def compared(reference: Reference, author: models.Author, *, split: str = "", la
     """Find the notes with gold in the reference and a submitted annotation set by the author.
 
     With a `split` or a `language`, only these notes; notes in other languages are not counted at all.
-    `key` is a hash of everything that their score depends on, except the label set.
     """
     gold = _gold_rows(reference, split, language)
     own = _in_language(models.AnnotationSet.objects.filter(author=author), reference.project, language).order_by()
-    submitted, with_gold = own.filter(state=SUBMITTED), Q(document__in=gold.values("document_id"))
-    shared, drafts = submitted.filter(with_gold), own.exclude(state=SUBMITTED).filter(with_gold).count()
-    failed: list[tuple[int, int]] = []
+    submitted = own.filter(state=SUBMITTED)
+    scored, failed = Q(_of_same_note(submitted)), frozenset[int]()
     if unanswered := _failed(author):
-        without = gold.filter(document__in=among(unanswered)).exclude(document__in=submitted.values("document_id"))
-        failed = sorted(without.values_list("document_id", "pk"))
-    sets, version = state_of_sets(shared), reference.version
-    if version:
-        state: list[Any] = [version.pk, version.content_hash]
-    else:
-        state = state_of_sets(gold.filter(document__in=submitted.values("document_id")))
-        state += gold.filter(document__in=[note for note, _pk in failed]).order_by("pk").values_list("pk", "version")
-    return ComparedNotes(
-        # Read only where a score is computed. To mypy, a lazy object is no mapping.
-        annotation_sets=cast(
-            Mapping[int, int], SimpleLazyObject(lambda: dict(shared.values_list("document_id", "pk")))
-        ),
-        count=sets[0] + len(failed),
-        drafts=drafts,
-        unread=gold.count() - sets[0] - len(failed) - drafts,
-        no_gold=submitted.count() - sets[0],
-        key=key_of(sets, state, failed, _rewritten_key(author)),
-        failed=frozenset(note for note, _pk in failed),
-    )
+        failed = frozenset(
+            gold.filter(document__in=among(unanswered)).exclude(scored).values_list("document_id", flat=True)
+        )
+        scored |= Q(document__in=among(failed))
+    # By the names of the states, a part of the index is enough.
+    unsubmitted = own.filter(state__in=[state for state in models.AnnotationSetState if state != SUBMITTED])
+    return ComparedNotes(reference, author, gold, submitted, unsubmitted, scored, gold.filter(scored), failed)
+
+
+def _of_same_note(rows: QuerySet[Any, Any]) -> Exists:
+    """Whether one of the rows is of the same note. SQLite would read all of them first to look whether a note is in."""
+    return Exists(rows.filter(document=OuterRef("document")))
 
 
 def _failed(author: models.Author) -> set[int]:
@@ -188,12 +235,12 @@ def _gold_rows(reference: Reference, split: str, language: str) -> QuerySet[Any,
 
 def characters(compared: ComparedNotes, most: int) -> int:
     """Count the characters of the compared notes, which is the cost of a score; stop beyond `most`."""
-    total, notes = 0, compared.notes
-    for batch in batched(notes, 1000):
-        rows = models.Document.objects.filter(pk__in=among(batch))
-        total += rows.aggregate(total=Sum("length"))["total"] or 0
-        if total > most:
-            break
+    total, last, full = 0, 0, True
+    while full and total <= most:
+        rows = compared.rows.filter(document__gt=last).order_by("document_id")
+        batch = rows.values(note=F("document_id"), size=F("document__length"))[:LENGTHS]
+        found = batch.aggregate(total=Sum("size"), last=Max("note"), count=Count("note"))
+        total, last, full = total + (found["total"] or 0), found["last"], found["count"] == LENGTHS
     return total
 
 

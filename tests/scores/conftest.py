@@ -1,6 +1,8 @@
 """A run that was scored, shared by the tests of pages and of causes."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.scores.rules.causes import ErrorId
@@ -34,3 +36,12 @@ def client(read, sign_in):
 def url(name, world, version=0, author=None, **query):
     where = reverse(name, args=[world.project.slug, version, (author or world.run).pk])
     return where + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
+
+
+def page_that_reads_no_notes(client, address):
+    """Open a page, and check that it counts the notes with gold in the database, without reading their ids."""
+    with CaptureQueriesContext(connection) as made:
+        response = client.get(address)
+    of_notes = [each["sql"] for each in made if '_goldversionnote"' in each["sql"]]
+    assert of_notes and all("COUNT(" in sql or "SUM(" in sql for sql in of_notes)
+    return response

@@ -13,17 +13,18 @@ from django.urls import reverse
 
 from annotations.core.services import FILE_DOWNLOADED, ServiceError, silent
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import Author, ErrorCause, Event, Job, Project, Span
+from annotations.models import Author, Document, ErrorCause, Event, Job, Project, Span
 from annotations.projects.services.labels import merge_labels
 from annotations.review.services.finishing import finish_review
+from annotations.scores import selectors
 from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.services import asking
 from annotations.scores.services.errors import causes_of_errors, change_error_cause
-from annotations.scores.services.scoring import run_score, score, score_errors, score_request
+from annotations.scores.services.scoring import notes_of, run_score, score, score_errors, score_request
 from annotations.scores.views import scores as view
 from tests import factories as make
-from tests.scores.conftest import AGE, CITY, ROSSI, url
+from tests.scores.conftest import AGE, CITY, ROSSI, page_that_reads_no_notes, url
 from tests.worlds.checks import batch, check_page
 from tests.worlds.commands import answered
 
@@ -133,6 +134,33 @@ def test_a_long_score_with_choices_is_a_job(read, sign_in):
     with patch.object(asking, "MOST_CHARACTERS", 10):
         assert "Not computed yet" not in check_page(client.get(url("score", read, **choices)))
         assert "Not computed yet" in check_page(client.get(url("score", read)))
+
+
+def test_the_page_of_a_long_score_counts_without_reading_the_notes(read, client):
+    make.make_set(make.make_note(read.project, "Ada"), read.run, [(0, 3, "PATIENT")], submitted=True)
+    make.make_set(read.notes[1], read.run, [ROSSI])
+    freeze(project=read.project, actor=None)
+    with patch.object(asking, "MOST_CHARACTERS", 10):
+        page = page_that_reads_no_notes(client, url("score", read, 1))
+    excluded = page.context["left_out"]
+    assert page.context["late"] and page.context["notes"] == 1
+    assert (excluded.drafts, excluded.unread, excluded.no_gold) == (1, 0, 1)
+    table = score(score_request(read.project, version=1, author_id=read.run.pk)).table
+    assert (table["notes"], table["left_out"]) == (1, {"drafts": 1, "unread": 0, "no_gold": 1})
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_characters_are_counted_until_they_are_too_many(read, most):
+    for n in range(3):
+        make.make_set(make.make_note(read.project, "x" * 10**n), read.run, [], submitted=True)
+        make.make_set(Document.objects.latest("pk"), "gold", [])
+    notes = notes_of(score_request(read.project, version=0, author_id=read.run.pk))
+    whole = sum(len(note.text) for note in Document.objects.filter(pk__in=notes.notes))
+    with patch.object(selectors, "LENGTHS", most):
+        assert selectors.characters(notes, whole) == whole
+        assert selectors.characters(notes, 5) == sum(
+            len(note.text) for note in Document.objects.filter(pk__in=notes.notes[:most])
+        )
 
 
 @pytest.mark.parametrize(("how", "spans"), [("review", 1), ("directly", 2)])

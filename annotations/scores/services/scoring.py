@@ -11,7 +11,15 @@ from django.utils.translation import gettext as _
 from typing_extensions import TypedDict
 
 from annotations.core.services import Progress, ServiceError, erasures_of, silent, unerased
-from annotations.core.stored_figures import FigureKind, cache_value, cached_value, forget, key_of
+from annotations.core.stored_figures import (
+    FigureKind,
+    cache_value,
+    cached_value,
+    forget,
+    joined_key,
+    key_of,
+    maybe_cached,
+)
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split
 from annotations.gold.selectors import frozen_version
@@ -31,7 +39,7 @@ from annotations.text.spans import Span, masked, renamed
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.
-REVISION = 14
+REVISION = 15
 # The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 
@@ -191,8 +199,11 @@ def notes_of(wanted: ScoreRequest) -> selectors.ComparedNotes:
 
 def kept_score(wanted: ScoreRequest, notes: selectors.ComparedNotes | None = None) -> Score | None:
     """Return the stored score if its input has not changed since. `notes`: those of the score, if they were found."""
-    project = wanted.reference.project
-    key = _key(wanted, notes or notes_of(wanted), selectors.label_words(project))
+    project, notes = wanted.reference.project, notes or notes_of(wanted)
+    asked = _asked(wanted, notes, selectors.label_words(project))
+    if not maybe_cached(project, TABLE, asked):
+        return None
+    key = joined_key(asked, notes.key)
     table = cached_value(project, TABLE, key)
     return Score(table, key) if table is not None else None
 
@@ -205,7 +216,7 @@ def score(wanted: ScoreRequest, *, progress: Progress = silent) -> Score:
     project = wanted.reference.project
     begun = erasures_of(project.pk)
     notes, words = notes_of(wanted), selectors.label_words(project)
-    key = _key(wanted, notes, words)
+    key = joined_key(_asked(wanted, notes, words), notes.key)
     table = cached_value(project, TABLE, key)
     if table is None:
         table, errors = _computed(wanted, notes, words, progress)
@@ -231,11 +242,11 @@ def score_errors(wanted: ScoreRequest, found: Score | None = None) -> list[Error
     return list(errors or [])
 
 
-def _key(wanted: ScoreRequest, notes: selectors.ComparedNotes, words: selectors.LabelWords) -> str:
-    """Hash everything that the score depends on."""
+def _asked(wanted: ScoreRequest, notes: selectors.ComparedNotes, words: selectors.LabelWords) -> str:
+    """Hash everything that the score depends on but the annotations and the gold, of which it has only counts."""
     target = shipped_set(wanted.into) if wanted.into else None
     mapping = mappings()[wanted.reference.project.label_set.key, wanted.into] if wanted.into else None
-    made_of = [REVISION, notes.key, words.key, wanted.split, wanted.author.pk, wanted.reference.number, notes.drafts,
+    made_of = [REVISION, notes.count, words.key, wanted.split, wanted.author.pk, wanted.reference.number, notes.drafts,
                notes.unread, notes.no_gold, wanted.author.name, repr(target), repr(mapping), wanted.threshold,
                wanted.types, wanted.tokenizer, wanted.language]  # fmt: skip
     return key_of(*made_of)

@@ -6,15 +6,25 @@ Figures are stored under a hash of their input, like scores.
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotations.core.bulk import among
 from annotations.core.hooks import notes_learned_from
 from annotations.core.services import ErasedMeanwhile, Progress, ServiceError, erasures_of, silent, unerased
-from annotations.core.stored_figures import FigureKind, cache_value, cached_value, forget, key_of
+from annotations.core.stored_figures import (
+    FigureKind,
+    cache_value,
+    cached_value,
+    forget,
+    joined_key,
+    key_of,
+    maybe_cached,
+)
 from annotations.jobs.runner import Claim
 from annotations.models import Author, Project
 from annotations.scores.rules.operating import AuthorTables, MissedSpans, SideBySide
@@ -104,16 +114,18 @@ def comparison_request(
 class CommonNotes:
     """The notes that are compared: with gold, and with submitted annotations by all authors.
 
-    `of` lists them for each author. `key` is a hash of everything that the comparison depends on.
+    `of` lists them for each author. `asked` is a hash of what is compared, and of the number of notes.
     """
 
     of: tuple[ComparedNotes, ...]
     words: LabelWords
-    key: str
+    notes: int
+    asked: str
 
-    @property
-    def notes(self) -> int:
-        return self.of[0].count
+    @cached_property
+    def key(self) -> str:
+        """A hash of everything that the comparison depends on."""
+        return joined_key(self.asked, key_of(*(one.key for one in self.of)))
 
 
 def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) -> CommonNotes:
@@ -121,19 +133,19 @@ def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) ->
     each = [
         compared(wanted.reference, author, split=wanted.split, language=wanted.language) for author in wanted.authors
     ]
-    common = set.intersection(*(set(one.notes) for one in each))
-    shared = common.difference(without)
-    words = label_words(wanted.reference.project)
-    of = tuple(one.only(shared) for one in each)
-    made_of = ["review", REVISION, sorted(common - shared), words.key, wanted.split, wanted.language]
-    made_of += [wanted.reference.number]
-    made_of += [[author.pk, author.name, one.key] for author, one in zip(wanted.authors, each, strict=True)]
-    return CommonNotes(of, words, key_of(*made_of))
+    rows = each[0].rows.exclude(document__in=among(without)) if without else each[0].rows
+    for one in each[1:]:
+        rows = rows.filter(one.scored)
+    words, count = label_words(wanted.reference.project), rows.count()
+    made_of = ["review", REVISION, count, words.key, wanted.split, wanted.language, wanted.reference.number]
+    made_of += [[author.pk, author.name] for author in wanted.authors]
+    return CommonNotes(tuple(one.only(rows) for one in each), words, count, key_of(*made_of))
 
 
 def kept_table(wanted: ComparisonRequest, notes: CommonNotes) -> SideBySideTable | None:
     """Return the stored figures if their input has not changed since."""
-    return cached_value(wanted.reference.project, TABLE, notes.key)
+    project = wanted.reference.project
+    return cached_value(project, TABLE, notes.key) if maybe_cached(project, TABLE, notes.asked) else None
 
 
 def side_by_side(
@@ -148,13 +160,15 @@ def side_by_side(
     notes = notes or common_notes(wanted)
     if not notes.notes:
         raise ServiceError(_("No note with this gold has submitted annotations by all chosen authors."), code="notes")
-    table = kept_table(wanted, notes)
+    # Read before the annotations, so that figures are never stored under a later state.
+    key = notes.key
+    table = cached_value(project, TABLE, key)
     if table is None:
         table, spans = _computed(wanted, notes, progress)
         with transaction.atomic():
             unerased(project.pk, begun)
-            cache_value(project, TABLE, notes.key, table)
-            cache_value(project, SPANS, notes.key, spans)
+            cache_value(project, TABLE, key, table)
+            cache_value(project, SPANS, key, spans)
     return table
 
 

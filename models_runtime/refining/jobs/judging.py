@@ -7,7 +7,7 @@ Judges on the same server work one after the other, so that a machine that can l
 import logging
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.core.bulk import in_batches
+from annotations.core.bulk import among, in_batches
 from annotations.core.services import Canceled, ServiceError, hold
 from annotations.core.stored_figures import key_of
 from annotations.jobs.registry import load
@@ -81,11 +81,10 @@ def _freeze(claim: Claim, judging: Judging) -> None:
     mapper = LabelMapper(wanted, label_words(judging.project))
     notes = _drawn(judging, compared(wanted.reference, wanted.author, split=wanted.split))
     stored = set(JudgedNote.objects.filter(judging=judging).values_list("document_id", flat=True))
-    missing = {pk: found for pk, found in notes.annotation_sets.items() if pk not in stored}
-    failed = notes.failed.difference(stored)
+    missing = notes.only(notes.gold.exclude(document__in=among(stored)))
     rows: list[JudgedNote] = []
-    for pair in note_pairs(wanted.reference, wanted.author, replace(notes, annotation_sets=missing, failed=failed)):
-        rows.append(_judged_note(judging, pair, mapper, failed=pair.pk in failed))
+    for pair in note_pairs(wanted.reference, wanted.author, missing):
+        rows.append(_judged_note(judging, pair, mapper, failed=pair.pk in missing.failed))
         if len(rows) == BATCH:
             _store_notes(claim, rows)
             rows = []
@@ -100,8 +99,7 @@ def _drawn(judging: Judging, notes: ComparedNotes) -> ComparedNotes:
     if judging.most_notes is None or judging.most_notes >= len(notes.notes):
         return notes
     by_hash = sorted(notes.notes, key=lambda pk: key_of(judging.gold_version.content_hash, pk))
-    drawn = frozenset(by_hash[: judging.most_notes])
-    return notes.only(drawn)
+    return notes.only(notes.gold.filter(document__in=among(by_hash[: judging.most_notes])))
 
 
 def _store_notes(claim: Claim, rows: list[JudgedNote]) -> None:

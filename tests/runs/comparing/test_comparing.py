@@ -23,6 +23,7 @@ from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services import comparing
 from models_runtime.training.services.training import start_training
 from tests import factories as make
+from tests.scores.conftest import page_that_reads_no_notes
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed
 from tests.worlds.programs import Program
@@ -200,13 +201,24 @@ def test_many_notes_are_a_job(read, viewer):
     authors = [Author.objects.get(project=read, name=name).pk for name in ("narrow", "wide")]
     with patch.object(comparing, "MOST_CHARACTERS", 10):
         here = url("runs_compare", read, "narrow", "wide")
-        assert "Not computed yet" in check_page(viewer.get(here))
+        late = page_that_reads_no_notes(viewer, here)
+        assert "Not computed yet" in check_page(late) and late.context["notes"] == 2
         assert viewer.get(url("compare_spans", read, "narrow", "wide", kind="missed")).url == here
         form = (reverse("compare_start", args=["ward"]), {"gold": 1, "a": authors, "token": "t"})
         (page,) = {viewer.post(*form).url for _ in range(2)}
         work(Job.objects.get(kind="compare").pk)
         assert "Compared narrow, wide on 2 notes" in check_page(viewer.get(page))
         assert "2 notes" in check_page(viewer.get(here))
+
+
+def test_figures_are_not_stored_for_annotations_that_change_while_they_are_computed(read):
+    wanted = services.comparison_request(read, version=1, names=["narrow", "wide"])
+
+    def change(done, total):
+        Author.objects.get(name="narrow").annotation_sets.update(version=9)
+
+    services.side_by_side(wanted, progress=change)
+    assert services.kept_table(wanted, services.common_notes(wanted)) is None
 
 
 def test_gold_that_came_from_a_run_is_marked(read, viewer):
