@@ -60,7 +60,7 @@ def test_a_large_project_is_counted_after_the_page(world, mia, django_assert_max
         html = check_page(mia.get(COVID))
         notes = selector.my_projects(world.mia)[0].notes
     assert (notes.n, notes.more) == (1, True) and "Counting a large project" in html
-    with django_assert_max_num_queries(32):  # each part of the page shares the counts
+    with django_assert_max_num_queries(34):  # each part of the page shares the counts
         fragment = check_page(mia.get(COVID, headers={"HX-Request": "true"}), fragment=True)
     assert "From notes to gold" in fragment
 
