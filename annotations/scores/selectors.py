@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subqu
 from django.utils.translation import gettext_lazy as _
 
 from annotations import models
-from annotations.core.authors import gold_sets, origin_of
+from annotations.core.authors import gold_author_id, gold_sets, origin_of
 from annotations.core.bulk import among, batched
 from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
 from annotations.core.spans import definitions, pairs_of
@@ -129,16 +129,10 @@ class ComparedNotes:
         """The number of notes that the author submitted and that have no gold in the reference."""
         return self._counts["submitted"] - self.count + len(self.failed)
 
-    @cached_property
+    @property
     def key(self) -> str:
         """A hash of everything that their score depends on, except the label set."""
-        version, failed = self.reference.version, sorted(self.failed)
-        if version:
-            state: list[Any] = [version.pk, version.content_hash]
-        else:
-            state = state_of_sets(self.gold.filter(document__in=self.submitted.values("document_id")))
-            state += self.gold.filter(document__in=failed).order_by("pk").values_list("pk", "version")
-        return key_of(state_of_sets(self._shared), state, failed, _rewritten_key(self.author))
+        return state_key(self)
 
     @property
     def notes(self) -> list[int]:
@@ -151,6 +145,19 @@ class ComparedNotes:
         """Those of the notes whose gold is in `rows`."""
         failed = self.failed and rows.filter(document__in=among(self.failed)).values_list("document_id", flat=True)
         return replace(self, gold=rows, rows=rows, failed=frozenset(failed))
+
+
+def state_key(*compared: ComparedNotes) -> str:
+    """Return a hash of the gold and the annotations of the same notes, compared for one or several authors."""
+    reference, rows = compared[0].reference, compared[0].rows
+    authors, version = [one.author.pk for one in compared], reference.version
+    if version is None:
+        authors.append(gold_author_id(reference.project))
+    sets = models.AnnotationSet.objects.filter(
+        author__in=authors, state=SUBMITTED, document__in=rows.values("document_id")
+    )
+    of_each = [[sorted(one.failed), _rewritten_key(one.author)] for one in compared]
+    return key_of(version and [version.pk, version.content_hash], state_of_sets(sets), of_each)
 
 
 def scorable_authors(project: models.Project, among: QuerySet[models.Author] | None = None) -> QuerySet[models.Author]:

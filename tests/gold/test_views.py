@@ -1,6 +1,8 @@
 from unittest.mock import patch
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.core.services import NOTE_READ
@@ -8,7 +10,7 @@ from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.selectors import version_page
 from annotations.gold.selectors.state import gold_state
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import Author, Event, GoldVersion, GoldVersionNote
+from annotations.models import AnnotationSet, Author, Event, GoldVersion, GoldVersionNote
 from annotations.projects.selectors import projects as projects_selector
 from tests import factories as make
 from tests.held import made_once
@@ -34,6 +36,26 @@ made, world = made_once(make_golden)
 
 def version_url(number: int, query: str = "") -> str:
     return reverse("gold_version", args=["covid", number]) + query
+
+
+def test_whether_one_person_did_all_work(world, rev):
+    version, _ = freeze(project=world.project, actor=None)
+
+    def by_one_person():
+        return 'id="one-person"' in check_page(rev.get(version_url(version.number)))
+
+    assert not by_one_person()
+    AnnotationSet.objects.filter(pk=world.bens.pk).update(state="draft")
+    # Whoever annotated only notes outside of the version does not count.
+    make.make_set(world.notes[1], world.ben, submitted=True)
+    with CaptureQueriesContext(connection) as made:
+        assert by_one_person()
+    of_version = [
+        each["sql"] for each in made if '_annotationset"' in each["sql"] and "_goldversionnote" in each["sql"]
+    ]
+    assert of_version and all("LIMIT 1" in sql for sql in of_version)
+    Author.objects.filter(kind="annotator", user=world.ann).update(user=None)
+    assert not by_one_person()
 
 
 def test_freezing_and_freezing_again(world, rev):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
 
@@ -17,6 +17,7 @@ from annotations.gold.rules import ChangeKind, diff
 from annotations.models import (
     Adjudication,
     AnnotationSet,
+    Author,
     AuthorKind,
     ChangedGold,
     Document,
@@ -26,6 +27,7 @@ from annotations.models import (
     Review,
     Span,
 )
+from annotations.projects.selectors.projects import CountedRows
 from annotations.text.attributes import Value
 from annotations.text.names import MAX_OFFSET, whole_number
 from annotations.text.spans import Span as DomainSpan
@@ -195,8 +197,10 @@ def version_for(project: Project, number: int | None) -> GoldVersion:
 def is_by_one_person(version: GoldVersion) -> bool:
     """Whether one person annotated, adjudicated and reviewed all notes of a version, and nobody else any of them."""
     notes = {"document_id__in": GoldVersionNote.objects.filter(version=version).order_by().values("document_id")}
-    submitted = AnnotationSet.objects.filter(author__kind=AuthorKind.ANNOTATOR, state=SUBMITTED, **notes)
-    people = set(submitted.order_by().values_list("author__user", flat=True).distinct())
+    own = AnnotationSet.objects.filter(author=OuterRef("pk"), state=SUBMITTED, **notes)
+    annotators = Author.objects.filter(project=version.project_id, kind=AuthorKind.ANNOTATOR).order_by()
+    # For each annotator, one set is enough, and not all sets are read.
+    people = {user for user, sets in annotators.values_list("user", CountedRows(own, 1)) if sets}
     for done in (Adjudication, Review):
         finished = done.objects.filter(finished_by__isnull=False, **notes)
         people |= set(finished.order_by().values_list("finished_by", flat=True).distinct())

@@ -6,7 +6,6 @@ Figures are stored under a hash of their input, like scores.
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from django.db import transaction
@@ -28,7 +27,15 @@ from annotations.core.stored_figures import (
 from annotations.jobs.runner import Claim
 from annotations.models import Author, Project
 from annotations.scores.rules.operating import AuthorTables, MissedSpans, SideBySide
-from annotations.scores.selectors import ComparedNotes, LabelWords, Reference, compared, label_words, note_pairs
+from annotations.scores.selectors import (
+    ComparedNotes,
+    LabelWords,
+    Reference,
+    compared,
+    label_words,
+    note_pairs,
+    state_key,
+)
 from annotations.scores.services.scoring import REVISION, LabeledBounds, LabelMapper, ScoreRequest, score_request
 from annotations.text.spans import Span
 
@@ -122,10 +129,10 @@ class CommonNotes:
     notes: int
     asked: str
 
-    @cached_property
+    @property
     def key(self) -> str:
         """A hash of everything that the comparison depends on."""
-        return joined_key(self.asked, key_of(*(one.key for one in self.of)))
+        return joined_key(self.asked, state_key(*self.of))
 
 
 def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) -> CommonNotes:
