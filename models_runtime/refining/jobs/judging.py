@@ -81,7 +81,7 @@ def _freeze(claim: Claim, judging: Judging) -> None:
     mapper = LabelMapper(wanted, label_words(judging.project))
     notes = _drawn(judging, compared(wanted.reference, wanted.author, split=wanted.split))
     stored = set(JudgedNote.objects.filter(judging=judging).values_list("document_id", flat=True))
-    missing = notes.only(notes.gold.exclude(document__in=among(stored)))
+    missing = notes.only(notes.rows.exclude(document__in=among(stored)))
     rows: list[JudgedNote] = []
     for pair in note_pairs(wanted.reference, wanted.author, missing):
         rows.append(_judged_note(judging, pair, mapper, failed=pair.pk in missing.failed))
@@ -99,7 +99,7 @@ def _drawn(judging: Judging, notes: ComparedNotes) -> ComparedNotes:
     if judging.most_notes is None or judging.most_notes >= len(notes.notes):
         return notes
     by_hash = sorted(notes.notes, key=lambda pk: key_of(judging.gold_version.content_hash, pk))
-    return notes.only(notes.gold.filter(document__in=among(by_hash[: judging.most_notes])))
+    return notes.only(notes.rows.filter(document__in=among(by_hash[: judging.most_notes])))
 
 
 def _store_notes(claim: Claim, rows: list[JudgedNote]) -> None:
